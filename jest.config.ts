@@ -38,7 +38,7 @@ const config: Config = {
   roots: ['<rootDir>/test'],
   // test/cluster runs in `npm run test:cluster`, test/release in `npm run test:release`.
   testMatch: IS_QUICK ? QUICK : ['**/*.test.ts', '!**/test/cluster/**'],
-  // What is slow by nature runs in `npm run test:faults`; one file of it: TEST_FAULTS=all npx jest test/faults/clock
+  // Slow tests run in `npm run test:faults`. To run one file of them: TEST_FAULTS=all npx jest test/faults/clock
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(process.env.TEST_FAULTS === 'all' || ON_MYSQL ? [] : ['/test/faults/']),

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** What breaks a rule today. */
+/** The files that break a rule today. */
 const HOUSE = JSON.parse(readFileSync(new URL('scripts/house.json', import.meta.url), 'utf8'));
 
-/** Files that import types of one another in a circle; no file may import values so. */
+/** Files that import types of one another in a circle; no file may import values this way. */
 const CYCLES = Object.keys(HOUSE.cycles);
 
 /**
- * The arrows of the architecture, app -> http | cli -> operations -> subjects -> licensing -> store: what of src/ each of
+ * The arrows of the architecture, app -> http | cli -> operations -> subjects -> licensing -> store: the folders of src/ that each of
  * its folders may import besides `base`. A folder names only folders above it in this table.
  */
 const LAYERS = {
@@ -51,12 +51,12 @@ const LAYERS = {
 };
 /** The hot path is a layer of its own below the other rules. */
 const CORE = ['store'];
-/** What the folders of src/ have besides their own: `cli/commands.ts` loads its files by the names that they have in the build. */
+/** Paths outside the layers that a folder may import: `cli/commands.ts` loads its files by the names that they have in the build. */
 const OF_ALL = { cli: ['cli'], store: ['../migrations'] };
-/** Folders of folders in src/: none is deeper. test/units/house.test.ts counts. */
+/** The depths of folders in src/, which test/units/house.test.ts counts. */
 const DEPTHS = [0, 1, 2, 3];
 
-/** What the scripts of the pages use of a browser. */
+/** The globals of a browser that the scripts of the pages use. */
 const BROWSER = [
   'CSS',
   'AbortController',
@@ -184,7 +184,7 @@ const layers = Object.entries(LAYERS).flatMap(([folder, allowed], place) => {
   return layer(folder, [...allowed, ...(OF_ALL[folder] ?? [])], undefined, LATEST);
 });
 
-/** Of the rest of src/, texts know types of licensing and support, and nothing that runs. */
+/** Lets texts import types of licensing and support, and no values from the rest of src/. */
 const floorOfTexts = (below) => {
   const out = `../${below.replaceAll('*', '..')}`;
   const patterns = [

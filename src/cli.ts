@@ -24,10 +24,10 @@ export async function run(argv: string[], isOwnProcess = false): Promise<number>
     return 0;
   }
   const program = new Command('licensing')
-    .description('Sells and serves software licences beside a Joomla site.')
+    .description('Sells and serves software licences next to a Joomla site.')
     .addHelpText(
       'after',
-      '\nWhat a seller has to do, and the command for it: docs/operator.md.\n"licensing --version" prints the version of this program.',
+      '\ndocs/operator.md lists the tasks of a seller, each with its command.\n"licensing --version" prints the version of this program.',
     )
     .option('--json', 'print one JSON value on standard output')
     .showHelpAfterError('(--help shows how)')
@@ -82,7 +82,7 @@ export function main(): void {
     // The reader may close the pipe early ("| head"), which is not a failure.
     if (error.code === 'EPIPE') process.exit();
     complain(
-      `error: The output could not be written (${error.code || error.message}). What was done stays done: look before you repeat it.\n`,
+      `error: The output could not be written (${error.code || error.message}). The command may have changed something: check before you run it again.\n`,
     );
     process.exit(FAILED);
   });

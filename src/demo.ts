@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { giveYear } from '../seeds/year/year';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig, type Config } from './settings/config';
-import { createCode, OPERATOR_CODE_LIFETIME_MS } from './access/one-time-codes';
+import { createCode, OPERATOR_CODE_TTL_MS } from './access/one-time-codes';
 import { addToken, listTokens, revokeToken } from './access/tokens';
 import { API_PATH } from './licensing/api';
 import { regenerateUpdateXml } from './joomla/regenerate-update-xml';
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     process.on(signal, () => {
       stopping =
         stopping ||
-        service.stop().then(() => void process.stdout.write(`\nStopped. The data stay in ${FOLDER}.\n`));
+        service.stop().then(() => void process.stdout.write(`\nStopped. The data stays in ${FOLDER}.\n`));
     });
 }
 
@@ -73,7 +73,7 @@ function writeSettings(): void {
   if (existsSync(ENV_FILE)) return;
   mkdirSync(join(packageRoot, FOLDER), { recursive: true });
   const lines = [
-    '# The demo, whose keys everybody knows: no place for licences that are sold.',
+    '# Settings of the demo. Its keys are public: do not sell licences with it.',
     'LICENSING_DATABASE_URL=sqlite:demo.sqlite',
     'LICENSING_PACKAGES_DIR=packages',
     'LICENSING_XML_DIR=xml',
@@ -130,7 +130,7 @@ function newCode(db: Db): Promise<string> {
     scope: 'write',
     operatorId: null,
   } as const;
-  return createCode(db, operator, OPERATOR_CODE_LIFETIME_MS, new Date());
+  return createCode(db, operator, OPERATOR_CODE_TTL_MS, new Date());
 }
 
 /** An order of the demo's shop. Its event_id makes it count once, even if it is sent again after another start. */
@@ -169,14 +169,14 @@ function introduction(address: string, { token, code }: { token: string; code: s
   const client = (identifier: string) => post('activate', { license_key: demoClient.key, identifier });
   return `
 licensing-gateway answers at ${base}${API_PATH}/
-Its data are in ${FOLDER}: remove that folder to begin again. Ctrl-C stops it.
+Its data is in ${FOLDER}. To begin again, remove that folder. Ctrl-C stops the demo.
 
 IN THE BROWSER
 
 Open this link and press the button. It signs you in once, within ten minutes:
   ${base}${API_PATH}/pages/enter/${code}
 
-Later sign in with this token, which is good until the demo is started again, at ${base}${API_PATH}/pages/
+Later, sign in with this token, which is valid until the demo starts again, at ${base}${API_PATH}/pages/
   ${token}
 
 What your customers see, with one of the keys below:
@@ -184,11 +184,11 @@ What your customers see, with one of the keys below:
 
 Mails are files in ${FOLDER}/mails.
 
-Licence keys, which everybody knows. Of product 42:
+Licence keys. They are public. For product 42:
 ${demoLicenses.map((license) => `  ${license.key}  ${license.state}, by ${license.plan}`).join('\n')}
-Of a club, which is one key for the products 42, 43 and 45:
+For a club, with one key for the products 42, 43 and 45:
   ${demoClub.key}
-Of an agency, and of one of its clients, for one site:
+For an agency, and for one of its clients with one site:
   ${demoAgency.key}
   ${demoClient.key}
 
@@ -196,9 +196,9 @@ IN A SHELL
 
 Paste these lines into a second terminal, in this folder.
 
-WHAT A CUSTOMER'S SOFTWARE ASKS
+WHAT A CUSTOMER'S SOFTWARE SENDS
 
-Activate a site (every spelling of its address counts as the same site):
+Activate a site (all spellings of its address count as the same site):
 ${post('activate', { ...site, name: 'My shop' })}
 
 Is the licence valid, and the site activated?
@@ -218,13 +218,13 @@ WHAT YOU DO AS THE SELLER (where an answer says "licensing ...", type "npm run -
 See what is sold:
 ${licensing('license list --limit 12')}
 
-Sell a licence, and mail its key:
+Sell a licence and mail its key:
 ${licensing('license issue --plan 1 --customer jane@example.com --send')}
 
 A customer's update fails, because the licence has expired:
 ${ask(`/downloads/42?dlid=${expired.key}`)}
 
-The customer writes to you. Ask why it failed and what to do about it (${number} is the licence's number in the list):
+The customer writes to you. Find out why it failed and what to do about it (${number} is the licence's number in the list):
 ${licensing(`why ${number}`)}
 
 THE SAME OVER HTTP, FOR A SHOP OR A SCRIPT
@@ -232,23 +232,23 @@ THE SAME OVER HTTP, FOR A SHOP OR A SCRIPT
 Sell the licence of an order:
 ${manage('/licenses', { plan_id: 1, customer: 'jane@example.com', reference: 'order-77' })}
 
-Tell of an order, as a shop does. Its licences are issued, and one mail with their keys goes to ${FOLDER}/mails:
+Report an order, as a shop does. The service issues its licences, and writes one mail with their keys to ${FOLDER}/mails:
 ${manage('/orders', ORDER)}
 
 Every call is described at ${base}${API_PATH}/docs
 
 A CLUB, AN AGENCY AND STAGING SITES
 
-Download two products of the club by the same key:
+Download two products of the club with the same key:
 ${download(43, demoClub.key, 'example-gallery')}
 ${download(45, demoClub.key, 'example-forms')}
 
-Activate the site of the agency's client. Its staging site is free. Another site is refused, because the key is for one:
+Activate the site of the agency's client. Its staging site is free. Another site is refused, because the key is for one site:
 ${client('https://bakery.example.com')}
 ${client('https://staging.bakery.example.com')}
 ${client('https://florist.example.com')}
 
-See the agency's keys and sites, and which of them takes a slot:
+See the agency's keys and sites, and which of them take a slot:
 ${licensing(`license show ${referenceOf(demoAgency)}`)}
 
 `;

@@ -90,6 +90,15 @@ export const PATTERNS = [
     hint: 'a function\'s comment begins with a verb: "Returns ...", "Reports whether ...", "Lists ... by ..."',
   },
   {
+    name: 'whether-head',
+    opening: true,
+    at: 'start',
+    kinds: ['comment'],
+    ctx: 'doc',
+    re: /^Whether\b(?! or not)/,
+    hint: 'write a noun or a verb: "True if ...", "Shows whether ...", "Reports whether ..."',
+  },
+  {
     name: 'the-same',
     opening: true,
     at: 'start',

@@ -165,8 +165,23 @@ const MAX_QUOTED_WORDS = 5;
 
 const NOT_PROSE =
   /^\s*(?:eslint|@ts-|prettier|istanbul|c8 |v8 |#region|#endregion|@license|@preserve|Copyright|SPDX|<reference|sourceMapping|biome|tslint|jshint|global |globals |@__PURE__|#__PURE__|phpcs|phpstan|deno-)/;
-const LOOKS_LIKE_CODE =
-  /^\s*(?:[\w.$]+\(.*\)[;,]?|.*[;{}]|(?:const|let|var|import|export|return|if|for|function|await)\b.*[;({]|[<>|+=*-]{2,}.*|\w+: .*,|\$ .*|> .*)$/;
+/** A sign without which a line cannot be code. */
+const SIGN_OF_CODE = /[=(){};]|^\w+: .*,$/;
+/** The end of a sentence, or the backtick of a quotation, which code in comments does not have. */
+const SIGN_OF_PROSE = /[.?!]$|`/;
+
+/**
+ * Reports whether a line of a comment is a command of a shell, a statement of PHP, or parses as a statement, a member or
+ * the beginning or end of a block. A line of prose that only ends with a semicolon does not parse.
+ */
+function isCode(text) {
+  const line = text.trim();
+  if (/^\$(?: |\w+ *(?:=|->))/.test(line) || /^[<>|+=*-]{2,}$/.test(line)) return true;
+  if (!SIGN_OF_CODE.test(line) || SIGN_OF_PROSE.test(line)) return false;
+  return [line, `({${line}})`, `${line}}`, `{${line}`].some(
+    (code) => ts.createSourceFile('a.ts', code, ts.ScriptTarget.Latest).parseDiagnostics.length === 0,
+  );
+}
 
 /** Comments as units: the text before the tags, and each tag's text. */
 function unitsOfComments(file, source) {
@@ -213,8 +228,7 @@ function unitsOfComments(file, source) {
           text = text.replace(/^\s*(?:\{[^}]*\})?\s*(?:\[[^\]]*\]|[\w.$]+)(?:\s*-\s+|\s*,?\s*)/, '');
         else text = text.replace(/^\s*\{[^}]*\}\s*/, '').replace(/^\s*-\s+/, '');
       }
-      if (!isExample && !(LOOKS_LIKE_CODE.test(text) && !/[.?!]$/.test(text.trim())))
-        unit.lines.push([line, text]);
+      if (!isExample && !isCode(text)) unit.lines.push([line, text]);
     }
     // A paragraph of a comment is a unit of its own, and so is an item of a list.
     for (const one of all) {

@@ -80,7 +80,7 @@ function refuseFolderInSite(file: string, { LICENSING_JOOMLA_ROOT: root }: Setti
   const [folder, site] = [realPath(dirname(file)), realPath(resolve(dirname(file), root))];
   if (isWithin(folder, site))
     throw new ConfigError(
-      `This program lies in ${folder}, which is in the site, where anybody could load its secret. Move it to a folder outside of ${site}, and write that into the form of this application.`,
+      `This program is in ${folder}, inside the site, where anyone could download its secret. Move it to a folder outside of ${site}, and enter that folder in the form of this application.`,
     );
 }
 
@@ -89,7 +89,7 @@ function refuseOwnAddress(base: string, { LICENSING_PUBLIC_URL: url }: Settings)
   const known = url === undefined ? undefined : readPublicUrl(url.trim());
   if (base === '' || !known?.endsWith(base)) return;
   throw new ConfigError(
-    `LICENSING_PUBLIC_URL is the address of this application, ${known}. Write the site's there, ${known.slice(0, -base.length)}, and restart it.`,
+    `LICENSING_PUBLIC_URL is the address of this application, ${known}. Set it to the site's address, ${known.slice(0, -base.length)}, and restart the application.`,
   );
 }
 
@@ -121,9 +121,9 @@ async function makeSettings(file: string): Promise<void> {
     // Another process may have begun in the meantime, and made both.
     if (isNew && state.completed.length > 0 && (await holdsSealed(db)) && !isMade(file))
       throw new ConfigError(
-        `The tables in the database belong to an installation that is there already, and ${file} ${
+        `The tables in the database belong to an existing installation, but ${file} ${
           readEnvFile(file) === undefined ? 'is missing' : `has no line ${SECRET}`
-        }. Copy the file .env from the folder of the version before, or from its backup, into ${dirname(file)}. Without its ${SECRET} the keys in the tables cannot be opened. Nothing was changed.`,
+        }. Copy the file .env from the folder of the previous version, or from its backup, into ${dirname(file)}. Without its ${SECRET} the keys in the tables cannot be opened. Nothing was changed.`,
       );
   });
   // Do this before writing, because settings that cannot be used would stay after the panel's form is corrected.
@@ -151,7 +151,7 @@ function withDefaults(settings: Settings): Settings {
   const packages = join(homedir(), PACKAGES_FOLDER);
   if (settings.LICENSING_PACKAGES_DIR === undefined && site !== undefined && isWithin(packages, site))
     throw new ConfigError(
-      `The packages would lie in ${packages}, which is in the site, where anybody could load them. Add LICENSING_PACKAGES_DIR to the variables, with a folder outside of ${site}.`,
+      `The packages would be in ${packages}, inside the site, where anyone could download them. Set the variable LICENSING_PACKAGES_DIR to a folder outside of ${site}.`,
     );
   return {
     LICENSING_LISTEN: PASSENGER,
@@ -266,12 +266,12 @@ function asWritten(error: unknown, path: string): unknown {
   if (code === undefined || error instanceof ConfigError) return error;
   if (FULL.has(code))
     return new ConfigError(
-      `${path} cannot be made (${code}): the disk is full, or your share of it. Delete what you no longer need.`,
+      `${path} cannot be made (${code}): the disk or your quota is full. Delete files that you no longer need.`,
     );
   if (code === 'EEXIST' || code === 'ENOTDIR')
-    return new ConfigError(`${path} is a file, or lies in one. A folder has to be there.`);
+    return new ConfigError(`${path} is a file, or is inside one. It must be a folder.`);
   return new ConfigError(
-    `${path} cannot be made (${code}). The user that the panel runs this application as has to be allowed to write to ${dirname(path)}.`,
+    `${path} cannot be made (${code}). The user that the panel runs this application as must be allowed to write to ${dirname(path)}.`,
   );
 }
 
@@ -285,7 +285,7 @@ const REFUSED = new Set([
 function withRights(error: unknown, { database }: Config): unknown {
   if (!REFUSED.has(driverCodeOf(error)) || database.kind !== 'mysql') return error;
   return new ConfigError(
-    `The site's database user ${database.user} may not make the service's tables. In the panel, give it all rights on the database ${database.database}.`,
+    `The site's database user ${database.user} may not create the service's tables. In the panel, give it all rights on the database ${database.database}.`,
     { cause: error },
   );
 }

@@ -18,7 +18,7 @@ export async function readReadiness(
   const [database, packages] = await Promise.all([
     check(async () => {
       const { pending, other, newer } = await readSchemaState(db);
-      if (other !== undefined) return 'its tables are those of another version';
+      if (other !== undefined) return 'its tables belong to another version';
       if (newer.length > 0) return 'its schema is newer than this version';
       return pending.length > 0 ? 'its schema is not up to date: run "licensing migrate"' : 'ok';
     }),
@@ -38,7 +38,11 @@ export async function readReadiness(
     checks: {
       ...needed,
       redis:
-        redis === undefined ? 'not configured' : redis.isAway() ? 'away: limits are counted in memory' : 'ok',
+        redis === undefined
+          ? 'not configured'
+          : redis.isAway()
+            ? 'not available: limits are counted in memory'
+            : 'ok',
     },
   };
 }
@@ -51,7 +55,7 @@ function describeProcess({
   lostSocket: string | undefined;
 }): string {
   if (stopping) return 'is stopping';
-  return lostSocket === undefined ? 'ok' : `its socket ${lostSocket} is gone: restart this instance`;
+  return lostSocket === undefined ? 'ok' : `its socket ${lostSocket} no longer exists: restart this instance`;
 }
 
 async function check(look: () => Promise<string>): Promise<string> {

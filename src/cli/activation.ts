@@ -8,12 +8,13 @@ import { withSession, type Session } from './command';
 import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
+import { support } from '../texts/operators/en/support';
 
 export function addActivationCommands(program: Command): void {
   const activation = program
     .command('activation')
-    .description('Which sites, devices or seats use a licence.');
+    .description('The sites, devices or seats that use a licence.');
   addList(activation);
   addAdd(activation);
   addRemove(activation);
@@ -22,7 +23,7 @@ export function addActivationCommands(program: Command): void {
 function addList(activation: Command): void {
   activation
     .command('list')
-    .description("Lists a licence's activations, the oldest first.")
+    .description("Lists a licence's activations, oldest first.")
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing activation list 12')
     .action((key: string, _options: object, command: Command) =>
@@ -40,11 +41,11 @@ function addAdd(activation: Command): void {
   activation
     .command('add')
     .description(
-      "Activates an identifier by the operator's word: over the limit too, and in every state of the licence. The history records it as an override.",
+      'Activates an identifier as an operator: even over the limit, and whatever the state of the licence. The history records it as an override.',
     )
     .argument('<key>', KEY_ARGUMENT)
     .argument('<identifier>', 'domain, device, seat or instance, in any spelling', identifierText)
-    .option('--name <label>', 'a label for people', label)
+    .option('--name <label>', 'a label that is shown next to the identifier', label)
     .addHelpText('after', '\nExample:\n  licensing activation add 12 staging.example.com --name "Staging"')
     .action((key: string, identifier: string, { name }: { name?: string }, command: Command) =>
       withSession(command, async (session) => {
@@ -57,20 +58,17 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(
-            `${withAsciiForm(added.identifier)} is activated on licence ${id} already.`,
-            {
-              code: 'CONFLICT',
-            },
-          );
+          throw new OperatorError(`${inBothForms(added.identifier)} is already activated on licence ${id}.`, {
+            code: 'CONFLICT',
+          });
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
-            `Licence ${id} is over its limit of ${activationLimit} now: it keeps what it has and takes no more by itself.`,
+            `Licence ${id} is now over its limit of ${activationLimit}: its activations stay, and its users cannot add any.`,
           );
         session.output.print(
           added,
-          `${withAsciiForm(added.identifier)} is activated on licence ${id}: ${used} of ${activationLimit || 'unlimited'} slots used.`,
+          `${inBothForms(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
         );
       }),
     );
@@ -81,19 +79,19 @@ function addRemove(activation: Command): void {
     .command('remove')
     .description('Frees the slot of an identifier.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<identifier>', 'in any spelling, such as one of those that "activation list" shows')
+    .argument('<identifier>', 'the identifier, in any spelling; "licensing activation list" shows them')
     .addHelpText('after', '\nExample:\n  licensing activation remove 12 old.example.com')
     .action((key: string, text: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const license = await licenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
-        const followers = (await listFollowers(session.db, activation)).map(withAsciiForm);
+        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
         const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[withAsciiForm(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${await countUsed(session, license)} of ${license.activationLimit || 'unlimited'} slots used.`,
+          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
         );
       }),
     );

@@ -21,7 +21,7 @@ export async function apacheFile(config: Config, instances: number | undefined):
     );
   if (/[\s"\\$%{}]/.test(xmlDir))
     throw new OperatorError(
-      `Apache cannot read the path ${xmlDir}. Choose a folder without blanks and "\\$%{}.`,
+      `Apache cannot read the path ${xmlDir}. Choose a folder without spaces and "\\$%{}.`,
     );
   const members = membersFor(config, instances);
   return shipped
@@ -41,7 +41,7 @@ function membersFor({ listen }: Config, instances: number | undefined): string[]
     return Array.from({ length: instances }, (_, i) => socketMember(instanceSocket(String(i + 1)), i + 1));
   if ('passenger' in listen)
     throw new OperatorError(
-      'Passenger leads requests to this service. "licensing apache --passenger" prints what the site needs.',
+      'Passenger forwards the requests to this service. "licensing apache --passenger" prints the lines that the site needs.',
     );
   return ['path' in listen ? socketMember(listen.path, 1) : `"http://${hostAndPort(listen)}"`];
 }

@@ -6,11 +6,11 @@ import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';
 import { htaccessLines } from '../setup/htaccess';
 import { apacheFile } from './apache-file';
-import { folderName, integerUpTo } from './arguments';
+import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
-import { describeFileDifference, remarksOnInstances, writeServerFiles } from './nginx';
-import { protectedFiles } from './output-file';
+import { describeDifference, remarksOnInstances, writeServerFiles } from './nginx';
+import { ownFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
 const DEFAULT_FOLDER = '/etc/apache2';
@@ -30,24 +30,24 @@ export function addApacheCommand(program: Command): void {
     .command('apache')
     .summary("print Apache's configuration for this service")
     .description(
-      "Prints the file that puts the service behind Apache, filled in for this configuration, which the site's <VirtualHost> includes (docs/apache.md); " +
-        "with addresses of the system that was used before also the files that answer them. Nothing of the machine's Apache is touched. " +
-        'With --passenger it prints instead the two lines for the .htaccess of a site on shared hosting (docs/shared-hosting.md).',
+      "Prints the file that puts the service behind Apache, filled in for this configuration. The site's <VirtualHost> includes it (docs/apache.md). " +
+        'With addresses of a former system, it also prints the files that answer them. It does not change the Apache of this machine. ' +
+        'With --passenger, it prints only the two lines for the .htaccess of a site on shared hosting (docs/shared-hosting.md).',
     )
     .option(
       '--instances <count>',
-      'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      integerUpTo(MAX_INSTANCES),
+      'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
+      upTo(MAX_INSTANCES),
     )
     .addOption(formerlyOption())
     .option(
       '--out <dir>',
-      'write into this folder instead; a file there that differs stays, beside NAME.new',
+      'write into this folder instead; a file there that differs is kept, and the new one is written as NAME.new',
       folderName,
     )
     .option(
       '--passenger <address>',
-      'print the lines that lead the exact prefix to where a panel put the service',
+      'print the lines that forward the prefix of the API to this address, where a hosting panel runs the service',
       passengerAddress,
     )
     .addHelpText(
@@ -73,8 +73,8 @@ export function addApacheCommand(program: Command): void {
         output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));
         return;
       }
-      const { written, kept } = await writeServerFiles(folder, files, protectedFiles(config));
-      for (const path of kept) output.note(describeFileDifference(path));
+      const { written, kept } = await writeServerFiles(folder, files, ownFiles(config));
+      for (const path of kept) output.note(describeDifference(path));
       output.print(byName, whatToInclude(folder, files, written));
     });
 }
@@ -103,8 +103,8 @@ async function filesFor(
 function whatToInclude(folder: string, files: { name: string }[], written: string[]): string {
   const names = written.map((path) => basename(path)).join(', ');
   const included = [FILE, APACHE_FILE].filter((name) => files.some((one) => one.name === name));
-  return `${names === '' ? `Nothing is to be written to ${folder}: the files are there` : `Written to ${folder}: ${names}`}.
-The site includes ${included.length === 1 ? 'it by a line' : 'them by two lines'} inside its <VirtualHost> for https, before its own Rewrite and ProxyPass lines:
+  return `${names === '' ? `The files in ${folder} are up to date: nothing was written` : `Written to ${folder}: ${names}`}.
+Add ${included.length === 1 ? 'this line' : 'these lines'} to the site's <VirtualHost> for https, above its own Rewrite and ProxyPass lines:
 ${included.map((name) => `  Include ${join(folder, name)}`).join('\n')}
 Then: apachectl configtest && systemctl reload apache2`;
 }
@@ -121,7 +121,7 @@ function passengerAddress(text: string): string {
 function quotable(path: string): string {
   if (/[\s"\\$%{}]/.test(path))
     throw new OperatorError(
-      `Apache cannot read the path ${path} here. Choose a folder without blanks and "\\$%{}.`,
+      `Apache cannot read the path ${path} here. Choose a folder without spaces and "\\$%{}.`,
     );
   return path;
 }

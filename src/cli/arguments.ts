@@ -27,7 +27,7 @@ export function nonNegativeInteger(text: string): number {
 }
 
 /** Returns a reader for the size of one run. A larger number needs further runs. */
-export function integerUpTo(most: number): (text: string) => number {
+export function upTo(most: number): (text: string) => number {
   return (text) => wholeNumber(text, { least: 1, most });
 }
 
@@ -97,7 +97,7 @@ export function authorities(file: string): string[] {
   try {
     new X509Certificate(pem);
   } catch {
-    throw new InvalidArgumentError('It must hold certificates of authorities in PEM form.');
+    throw new InvalidArgumentError('It must contain CA certificates in PEM form.');
   }
   return [...rootCertificates, pem];
 }

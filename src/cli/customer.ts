@@ -10,22 +10,24 @@ import { customerOperations } from '../operations/customers';
 import { countMentions } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import type { Section } from '../privacy/stored-data';
-import { emailAddress, fileName, positiveInteger, integerUpTo } from './arguments';
+import { emailAddress, fileName, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate } from './operate';
 import { escapeInvisible } from './printable';
-import { protectedFiles, writeOutput } from './output-file';
+import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
 import { formatFields, formatTable, licenseTable } from './tables';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
 const MAX_PAGE = 500;
 
 export function addCustomerCommands(program: Command): void {
-  const customer = program.command('customer').description('What is stored about a person, and its end.');
+  const customer = program
+    .command('customer')
+    .description('Shows, exports, changes and erases what is stored about a customer.');
   addShow(customer);
   addSet(customer);
   addExport(customer);
@@ -36,11 +38,15 @@ function addShow(customer: Command): void {
   customer
     .command('show')
     .description(
-      'Shows all that is stored about a customer: licences, keys, activations, orders, mails, and the latest accesses.',
+      'Shows everything that is stored about a customer: licences, keys, activations, orders, mails, and the latest accesses.',
     )
     .argument('<email>', EMAIL_ARGUMENT)
-    .option('--limit <n>', `how many licences and seats, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 50)
-    .option('--after <id>', 'only licences, and seats on licences, after this id', positiveInteger)
+    .option('--limit <n>', `how many licences and seats to show, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 50)
+    .option(
+      '--after <id>',
+      'the next page: only licences, and seats on licences, with a higher id than this',
+      positiveInteger,
+    )
     .addHelpText('after', '\nExample:\n  licensing customer show jane@example.com')
     .action((email: string, page: { limit: number; after?: number }, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
@@ -59,11 +65,11 @@ function addShow(customer: Command): void {
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
                 ...shown.flatMap(({ id, activations: own }) =>
-                  own.map((one) => [id, withAsciiForm(one.identifier), one.name, one.ip, one.activated_at]),
+                  own.map((one) => [id, inBothForms(one.identifier), one.name, one.ip, one.activated_at]),
                 ),
                 ...seats.map((one) => [
                   one.license_id,
-                  withAsciiForm(one.identifier),
+                  inBothForms(one.identifier),
                   one.name,
                   one.ip,
                   one.activated_at,
@@ -116,19 +122,19 @@ function addSet(customer: Command): void {
   customer
     .command('set')
     .description(
-      "Changes a customer's address, language, name or note. A new address takes along licences, orders and the mails that wait, and both addresses are mailed.",
+      "Changes a customer's address, language, name or note. Licences, orders and waiting mails move to a new address, and both addresses get a mail about it.",
     )
     .argument('<email>', EMAIL_ARGUMENT)
     .option('--email <new>', 'the new address', emailAddress)
     .addOption(
       new Option(
         '--language <language>',
-        'of mails, answers and pages; none: as orders and links say',
+        'the language of mails, answers and pages; none: the one that the latest order or link gave',
       ).choices([...CUSTOMER_LANGUAGES, 'none']),
     )
-    .option('--name <name>', 'none: as orders say')
-    .option('--note <text>', 'your own, for nobody outside; none: no note')
-    .option('--join', 'make both one, where the new address is a customer already')
+    .option('--name <name>', "the customer's name; none: the one that the latest order gave")
+    .option('--note <text>', 'your own note, which customers do not see; none removes it')
+    .option('--join', 'merge both customers if the new address already belongs to one')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing customer set jane@example.com --language de\n  licensing customer set jane@example.com --email jane@example.org',
@@ -136,7 +142,7 @@ function addSet(customer: Command): void {
     .action((email: string, { join, ...given }: SetOptions, command: Command) =>
       withSession(command, async (session) => {
         if (Object.keys(given).length === 0)
-          throw new OperatorError('Say what to change: --email, --language, --name or --note.');
+          throw new OperatorError('Give at least one of --email, --language, --name and --note.');
         const customer = requireEmail(await readValue(email, 'E-mail address'));
         const changes = {
           email: given.email,
@@ -153,7 +159,7 @@ function addSet(customer: Command): void {
           const isTaken = error instanceof OperatorError && error.facts?.reason === 'customer-exists';
           if (!isTaken) throw error;
           const answer = await askYesOrNo(
-            `${given.email} is a customer already. Make both one? There is no way back. [y/N] `,
+            `${given.email} is already a customer. Merge both? This cannot be undone. [y/N] `,
           );
           if (answer === undefined) throw error;
           if (!answer) throw new OperatorError('Nothing was changed.');
@@ -183,10 +189,10 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
     site === null && installedVersion === null
       ? []
       : [
-          `${site === null ? 'a site' : withAsciiForm(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
+          `${site === null ? 'a site' : inBothForms(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
         ],
   );
-  return told.length === 0 ? [] : ['', `Downloads said they were for: ${[...new Set(told)].join(', ')}`];
+  return told.length === 0 ? [] : ['', `Sites that downloads named: ${[...new Set(told)].join(', ')}`];
 }
 
 /** Formats the metadata, followed by an empty line; nothing if no licence has metadata. */
@@ -240,7 +246,7 @@ const BESIDES: [Section, string][] = [
   ['sessions', 'session'],
   ['sign_in_links', 'sign-in link'],
   ['link_requests', 'request for a link'],
-  ['search_words', 'licence with words of the search'],
+  ['search_words', 'licence with search words'],
   ['operators', 'operator'],
 ];
 
@@ -258,7 +264,7 @@ function addExport(customer: Command): void {
   customer
     .command('export')
     .description(
-      'Writes everything stored about a customer as JSON, for a person who asks: licences, activations, history, accesses, and wherever else the address stands.',
+      'Writes everything that is stored about a customer as JSON, to answer a request for access: licences, activations, history, accesses, and all other records that contain the address.',
     )
     .argument('<email>', EMAIL_ARGUMENT)
     .requiredOption('--out <file>', 'the file; - for standard output', fileName)
@@ -266,7 +272,7 @@ function addExport(customer: Command): void {
     .action((email: string, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email, 'E-mail address');
-        const { licenses, mentions } = await writeOutput(out, protectedFiles(config), CUSTOMER_FILE, (sink) =>
+        const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeInvisible(text)) : sink),
         );
         const text = `Exported: ${countOf(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${countOf(mentions, 'mention')} elsewhere.`;
@@ -280,7 +286,7 @@ function addErase(customer: Command): void {
   customer
     .command('erase')
     .description(
-      "Takes a customer's address out of everything stored, and the network addresses their licences were used from. Licences and slots stay. There is no way back.",
+      "Erases a customer's address everywhere, and the network addresses from which the licences were used. Licences and slots stay. This cannot be undone.",
     )
     .argument('<email>', EMAIL_ARGUMENT)
     .option('--yes', 'do not ask')
@@ -297,12 +303,12 @@ function addErase(customer: Command): void {
         }
         if (!yes) {
           output.note(
-            `${found.addresses.length === 1 ? 'The address stands' : `The addresses ${found.addresses.join(', ')} stand`} in ${counts.map(([table, count]) => `${countOf(count, 'row')} of ${table}`).join(', ')}.`,
+            `${found.addresses.length === 1 ? 'The address is' : `The addresses ${found.addresses.join(', ')} are`} in ${counts.map(([table, count]) => `${countOf(count, 'row')} of ${table}`).join(', ')}.`,
           );
-          const answer = await askYesOrNo('Erase it? There is no way back. [y/N] ');
+          const answer = await askYesOrNo('Erase it? This cannot be undone. [y/N] ');
           if (answer === undefined)
             throw new OperatorError(
-              'Nothing was erased: there is nobody to ask. --yes erases without asking.',
+              'Nothing was erased: there is no terminal to ask on. --yes erases without asking.',
             );
           if (!answer) throw new OperatorError('Nothing was erased.');
         }
@@ -314,7 +320,7 @@ function addErase(customer: Command): void {
         const { licenses, rows } = erased;
         output.print(
           erased,
-          `Erased from ${countOf(licenses, 'licence')} and ${countOf(rows, 'other row')}. What backups and earlier exports hold is not erased.`,
+          `Erased from ${countOf(licenses, 'licence')} and ${countOf(rows, 'other row')}. Backups and earlier exports still contain it.`,
         );
       }),
     );

@@ -48,7 +48,7 @@ function usageFailure(error: CommanderError & { field?: string | undefined }): C
 /** Describes an error for an operator. */
 export function describeError(error: unknown): string {
   return isOutcomeUnknown(error)
-    ? `${reasonOf(error)} What was asked for may have been done all the same: look before you repeat it.`
+    ? `${reasonOf(error)} The change may have been made all the same: check before you run the command again.`
     : reasonOf(error);
 }
 

@@ -26,22 +26,22 @@ interface DoctorOptions {
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .summary('look for what is wrong, and tell how to put it right')
+    .summary('find problems, and print how to fix each')
     .description(
-      'Checks the configuration, the database, Redis, the packages, the sealed keys and the counters; with --url also the site as customers see it: ' +
-        'whether nginx leads to the service, hands on addresses and sends packages (tried with a licence that is made for it and removed at once). ' +
-        'Run it as the user the service runs as. It ends with 1 when there is a problem.',
+      'Checks the configuration, the database, Redis, the packages, the sealed keys and the counters. With --url, it also checks the site as customers see it: ' +
+        'whether nginx forwards requests to the service, passes on client addresses and sends packages (it tries this with a licence that it makes and removes at once). ' +
+        'Run it as the user that the service runs as. The exit code is 1 if there is a problem.',
     )
     .option('--url <url>', "the site's address as customers know it", siteUrl)
     .option(
       '--ca <file>',
-      "authorities that may have signed the site's certificate, in PEM form, beside those that Node knows",
+      "CA certificates in PEM form that may have signed the site's certificate, in addition to those that Node knows",
       authorities,
     )
-    .option('--repair', 'set counters right that differ from the activations there are')
+    .option('--repair', 'correct counters that differ from the activations in the database')
     .option(
       '--log <file>',
-      'count in this log of the web server which addresses of the system that was used before are asked; - reads standard input',
+      'count the requests for addresses of a former system in this log of the web server; - reads standard input',
       fileName,
     )
     .addHelpText('after', '\nExample:\n  licensing doctor --url https://shop.example')
@@ -65,7 +65,9 @@ export function addDoctorCommand(program: Command): void {
 
 async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output): Promise<CommandFinding[]> {
   if (ca !== undefined && url?.protocol !== 'https:')
-    throw new OperatorError('--ca is for the certificate of a site: name it with --url https://YOUR.SITE.');
+    throw new OperatorError(
+      '--ca is for the certificate of a site: name the site with --url https://YOUR.SITE.',
+    );
   let config: Config;
   try {
     config = readConfig();
@@ -73,7 +75,7 @@ async function findAll({ url, ca, repair, log }: DoctorOptions, output: Output):
     if (!(error instanceof ConfigError)) throw error;
     return [
       problem('CONFIGURATION', error.message, {
-        why: 'Neither the service nor a command starts, and nothing else could be checked.',
+        why: 'The service and the commands cannot start, and nothing else could be checked.',
         remedy: 'Correct the setting that is named.',
       }),
     ];
@@ -138,6 +140,6 @@ function colored(text: string, level: CommandFinding['level']): string {
 function siteUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.username)
-    throw new InvalidArgumentError('It must be the address of the site, as https://shop.example.');
+    throw new InvalidArgumentError('It must be the address of the site, such as https://shop.example.');
   return url;
 }

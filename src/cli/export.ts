@@ -7,7 +7,7 @@ import { makeFolder } from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { fileName, folderName } from './arguments';
 import { withSession } from './command';
-import { protectedFiles, writeOutput } from './output-file';
+import { ownFiles, writeOutput } from './output-file';
 
 const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   product: ['product'],
@@ -31,18 +31,18 @@ export function addExportCommand(program: Command): void {
     .command('export')
     .summary('write everything into one file')
     .description(
-      'Writes everything into one file, as it is at one moment: products, plans, releases, licences, shops with their orders, activations, history and access log. The file reads into this or another database with "licensing import".',
+      'Writes everything into one file, as it is at one moment: products, plans, releases, licences, shops with their orders, activations, history and access log. "licensing import" reads the file into this database or another.',
     )
     .requiredOption('--out <file>', 'the file; - for standard output', fileName)
     .option('--packages <dir>', "a folder to copy the releases' packages to", folderName)
     .addHelpText(
       'after',
-      '\nThe file has no licence key in clear. It has your customers and, with LICENSING_KEY_SECRET, sealed keys:\nkeep it as you keep the database.\n\nExample:\n  licensing export --out licences.jsonl --packages packages',
+      '\nThe file contains no licence keys in plain text. It contains your customers and, with LICENSING_KEY_SECRET, sealed keys:\nkeep it as safe as the database.\n\nExample:\n  licensing export --out licences.jsonl --packages packages',
     )
     .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
         if (packages !== undefined) await asCaller(() => makeFolder(resolve(packages)));
-        const counts = await writeOutput(out, protectedFiles(config), EXPORT_FILE, (sink) =>
+        const counts = await writeOutput(out, ownFiles(config), EXPORT_FILE, (sink) =>
           exportRecords(db, sink, {
             ...(packages === undefined
               ? {}

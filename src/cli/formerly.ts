@@ -23,7 +23,7 @@ export interface FormerlyOptions {
 export function formerlyOption(): Option {
   return new Option(
     '--formerly <system=id:product>',
-    'also answer an address of the system that was used before: ars=STREAM:42, membershippro=DOCUMENT:42, edd=DOWNLOAD:42, or path=/old/updates.xml:42; may be repeated; without it, those of LICENSING_FORMERLY',
+    'also answer an address of a former system: ars=STREAM:42, membershippro=DOCUMENT:42, edd=DOWNLOAD:42, or path=/old/updates.xml:42; may be repeated; default: the addresses in LICENSING_FORMERLY',
   ).argParser((text: string, before: Formerly[] | undefined) =>
     asUsageError(() => requireDifferent([...(before ?? []), readFormerly(text)])),
   );
@@ -50,7 +50,7 @@ export async function planFormerUrls(
   const named = (these: Formerly[]) => these.map(writeFormerly).sort().join(',');
   if (named(list) !== named(config.formerly))
     output.note(
-      `For the doctor, and for the next time, set LICENSING_FORMERLY=${list.map(writeFormerly).join(',')} in ${config.envFile ?? '.env'}.`,
+      `Set LICENSING_FORMERLY=${list.map(writeFormerly).join(',')} in ${config.envFile ?? '.env'}: the doctor and the next run of this command read it there.`,
     );
   return plan;
 }

@@ -13,15 +13,15 @@ export function addHealthCommand(program: Command): void {
     .command('health')
     .summary('ask the running service whether it can do its work')
     .description(
-      'Asks the service on LICENSING_ADMIN_LISTEN whether it is ready, as HEALTHCHECK of a container and supervisors do. ' +
-        'It ends with 0 when it is, with 1 when it is not or does not answer within 4 seconds, and with 2 when it was called wrongly.',
+      'Asks the service at LICENSING_ADMIN_LISTEN whether it is ready, for the HEALTHCHECK of a container and for supervisors. ' +
+        'The exit code is 0 if it is ready, 1 if it is not or does not answer within 4 seconds, and 2 for a usage error.',
     )
     .addHelpText('after', '\nExample:\n  licensing health')
     .action(async (_options: object, command: Command) => {
       const { adminListen } = readConfig();
       if (adminListen === undefined || 'passenger' in adminListen)
         throw new OperatorError(
-          'Passenger starts and watches the service, which has no address of its own to ask. Ask the site: licensing doctor --url https://YOUR.SITE',
+          'Under Passenger, the service has no address of its own that could be asked. Check it through the site: licensing doctor --url https://YOUR.SITE',
           { code: 'SERVICE_UNAVAILABLE' },
         );
       const { ready, checks } = await askReadiness(adminListen);
@@ -58,7 +58,7 @@ export function askReadiness(
       response.once('error', () => fail('did not finish its answer'));
       response.once('end', () => {
         const answer = readAnswer(Buffer.concat(chunks).toString());
-        if (answer === undefined) fail('is something else: it does not answer as this service does');
+        if (answer === undefined) fail('is another program: it does not answer like this service');
         else resolve(answer);
       });
     })

@@ -48,11 +48,11 @@ export function addImportCommand(program: Command): void {
     .command('import')
     .summary('read an export, or move in from another system (--from)')
     .description(
-      'Reads a file that "licensing export" wrote: all of it, or nothing. The same file once more changes nothing. With --from it moves in from a system by its name: the same once more takes what is new or has changed there, and keeps what was changed here.',
+      'Reads a file that "licensing export" wrote: all of it, or nothing. Reading the same file again changes nothing. With --from, it moves in from another system. The next such run takes what is new or has changed there, and keeps what was changed here.',
     )
     .argument(
       '[file]',
-      "the file; - for standard input; none for a system whose tables are in the site's database",
+      "the file; - for standard input; leave it out for a system whose tables are in the site's database",
     )
     .addOption(
       new Option('--from <name>', 'move in from another system; csv: any table').choices(
@@ -61,42 +61,46 @@ export function addImportCommand(program: Command): void {
     )
     .option(
       '--plans <theirs=ours,...>',
-      'what becomes of its plans; "-" leaves one out, 3+8=9 covers two, new:2:1y:"NAME" makes one',
+      'your plan for each of its plans; "-" leaves one out, 3+8=9 covers two, new:2:1y:"NAME" makes one',
     )
     .option(
       '--make-plans',
-      'make products and plans by its names and most usual limits and periods, where --plans says nothing',
+      'for plans that --plans does not name, make products and plans with the names there and their most usual limits and periods',
     )
     .addOption(new Option('--dates <form>', "how the file's dates are written").choices(DATE_FORMS))
     .option('--users <file>', "a second table, with the customers' addresses")
-    .option('--confirm-columns', 'the columns that a dry run has shown are right')
-    .option('--site-prefix <prefix>', "of the site's tables, such as jos_, where several sites are there")
+    .option('--confirm-columns', 'confirm the columns that a dry run has shown')
+    .option(
+      '--site-prefix <prefix>',
+      "the prefix of the site's tables, such as jos_, if several sites are in the database",
+    )
     .option(
       '--releases [category=product,...]',
-      'of ars: publish its versions here; a category that is not named goes by its element',
+      'of ars: publish its versions here; a category that is not named goes to the product that has its element',
       readReleaseMap,
     )
     .option('--list', 'list the moves from other systems')
-    .option('--undo <id>', 'take a move back: what it made, and nobody has used since', (text: string) =>
-      wholeNumber(text, { least: 1 }),
+    .option(
+      '--undo <id>',
+      'undo a move: remove what it made, except what has been used since',
+      (text: string) => wholeNumber(text, { least: 1 }),
     )
-    .option('--dry-run', 'tell what would change, and change nothing')
-    .option('--packages <dir>', "a folder with the releases' packages, as the export copied them", folderName)
+    .option('--dry-run', 'print what would change, and change nothing')
+    .option('--packages <dir>', "the folder to which the export copied the releases' packages", folderName)
     .option('--without-sealed-keys', 'leave out keys sealed with another LICENSING_KEY_SECRET')
     .option('--csv', 'the same as --from csv')
     .option(
       '--map <field=column,...>',
-      `of csv: which column is what, where its name does not say it; fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME for the licence's metadata`,
+      `of csv: the column of each field, if its name does not show it; fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME for the licence's metadata`,
       (text: string, before?: Map<string, string>) => asUsageError(() => readCsvMap(text, before)),
     )
-    .option(
-      '--ignore <column,...>',
-      'of csv: columns that are left out on purpose',
-      (text: string, before?: string[]) => [...(before ?? []), ...text.split(',').map((name) => name.trim())],
-    )
-    .option('--product <product>', 'of csv: id or name, for rows that name none')
-    .option('--plan <plan>', 'of csv: id or name, for rows that name none')
-    .option('--skip-bad-rows', 'of csv: import the others when some rows do not fit')
+    .option('--ignore <column,...>', 'of csv: columns to leave out', (text: string, before?: string[]) => [
+      ...(before ?? []),
+      ...text.split(',').map((name) => name.trim()),
+    ])
+    .option('--product <product>', 'of csv: id or name, for rows without one')
+    .option('--plan <plan>', 'of csv: id or name, for rows without one')
+    .option('--skip-bad-rows', 'of csv: leave out rows that do not fit, and import the others')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing import licences.jsonl --packages packages --dry-run\n  licensing import licences.csv --from csv --dry-run\n  licensing import --from membershippro --dry-run\n  licensing import --from membershippro --plans "3=7,4=8"',
@@ -104,7 +108,7 @@ export function addImportCommand(program: Command): void {
     .action((file: string | undefined, options: ImportOptions, command: Command) =>
       withSession(command, async (session) => {
         if (options.csv === true && options.from !== undefined && options.from !== 'csv')
-          usageError(command, '--csv does not go with --from', 'csv');
+          usageError(command, '--csv and --from exclude each other', 'csv');
         const from = options.csv === true ? 'csv' : options.from;
         const way = wayOf(from, options);
         const foreign = [
@@ -117,7 +121,7 @@ export function addImportCommand(program: Command): void {
         if (way === 'undo') return runUndo(session, options.undo as number);
         if (way === 'list') return runList(session);
         if (way === 'from' && options.releases !== undefined) {
-          if (from !== 'ars') usageError(command, '--releases goes with --from ars only', 'releases');
+          if (from !== 'ars') usageError(command, '--releases needs --from ars', 'releases');
           const { releases, dryRun = false, sitePrefix } = options;
           const map = releases === true ? new Map<string, number>() : releases;
           return runReleases(session, map, { dryRun, sitePrefix });
@@ -141,7 +145,7 @@ function wayOf(
 function oddMessage(name: keyof ImportOptions): string {
   const isOf = (names: readonly string[]) => names.includes(name);
   const where = isOf(MOVE_OPTIONS) ? 'with --from' : isOf(CSV_OPTIONS) ? 'with --from csv' : 'without --from';
-  return `this option goes ${where} only: --${optionName(name)}`;
+  return `this option is allowed only ${where}: --${optionName(name)}`;
 }
 
 async function runFrom(
@@ -191,13 +195,13 @@ async function runRecords(session: Session, file: string, options: ImportOptions
   if (leftOutCount > 0) output.note(`Left out:\n${describeRemarks(leftOut, leftOutCount)}`);
   if (sealedUnchecked > 0)
     output.note(
-      `${countOf(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, and their keys cannot be shown. ` +
-        '"license reveal" can when the secret of the installation they come from is set.',
+      `${countOf(sealedUnchecked, 'licence has', 'licences have')} a sealed key, and no LICENSING_KEY_SECRET is set here: they work, but their keys cannot be shown. ` +
+        '"license reveal" can show them once the secret of the installation that they come from is set.',
     );
   if (packagesMissing > 0)
     output.note(
-      `The packages of ${countOf(packagesMissing, 'release')} are not in ${config.packagesDir}: they cannot be downloaded until they are. ` +
-        'The same import with --packages DIR brings them.',
+      `The packages of ${countOf(packagesMissing, 'release')} are not in ${config.packagesDir} and cannot be downloaded. ` +
+        'The same import with --packages DIR copies them there.',
     );
   if (conflicting > 0)
     throw new OperatorError(

@@ -22,7 +22,7 @@ import { XML_PATH } from '../joomla/update-xml/location';
 import { describeListen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
-import { inspectTarget, refuseProtected } from '../packages/replace-file';
+import { lookAt, refuseProtected } from '../packages/replace-file';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
 import { fileName, folderName } from './arguments';
 import { createOutput, type Output } from './command';
@@ -53,20 +53,20 @@ const SQLITE_FILE = 'var/licensing.sqlite';
 export function addInitCommand(program: Command): void {
   program
     .command('init')
-    .summary('set the service up, beside a Joomla site or on a database of its own')
+    .summary('set up the service, next to a Joomla site or on a database of its own')
     .description(
-      'Reads the database of a Joomla site from its configuration.php (which is never executed, and stays the only place of its password), ' +
-        "checks the connection, writes .env, makes the secret that seals keys, creates the tables under the site's prefix, and makes the first signing key. " +
-        'Without --joomla-root it does the same for the database named by LICENSING_DATABASE_URL, or, with --sqlite, in a file. ' +
-        'Settings named LICENSING_... in the environment are written to .env too. Run again, it changes nothing that is set.',
+      'Reads the database settings of a Joomla site from its configuration.php (which is never executed, and stays the only place of the password), ' +
+        "checks the connection, writes .env, makes the secret that seals keys, creates the tables with the site's prefix, and makes the first signing key. " +
+        'Without --joomla-root, it does the same for the database that LICENSING_DATABASE_URL names or, with --sqlite, in a file. ' +
+        'It also writes settings named LICENSING_... from the environment to .env. A second run changes nothing that is set.',
     )
     .option('--joomla-root <dir>', "the folder with the site's configuration.php", folderName)
     .option(
       '--sqlite [file]',
-      `without Joomla and without a server: tables in a file, else ${SQLITE_FILE}`,
+      `without Joomla and without a database server: keep the tables in a file; default: ${SQLITE_FILE}`,
       fileName,
     )
-    .option('--dry-run', 'only tell what would be done')
+    .option('--dry-run', 'only print what would be done')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing init --joomla-root /var/www/shop\n  licensing init --sqlite\n  LICENSING_DATABASE_URL=mysql://user:password@127.0.0.1:3306/licensing licensing init' +
@@ -88,7 +88,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   const config = buildConfig(settings, base, file, remarks);
   for (const warning of [...config.warnings, ...describeDifferences(kept, fromEnvironment, file)])
     output.note(warning);
-  await refuseProtected(await inspectTarget(file), databaseFiles(config.database));
+  await refuseProtected(await lookAt(file), databaseFiles(config.database));
 
   let signingKey: string | undefined;
   let { pending } = emptySchemaState();
@@ -158,7 +158,7 @@ function placeSettings(
   const known = named === undefined ? undefined : resolve(dirname(file), named);
   if (root !== undefined && known !== undefined && known !== root)
     throw new OperatorError(
-      `This service is set up beside ${known} already. To move it beside ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
+      `This service is already set up next to ${known}. To move it next to ${root}, change LICENSING_JOOMLA_ROOT in .env by hand.`,
     );
   const site = root ?? known;
   const base = dirname(file);
@@ -167,7 +167,7 @@ function placeSettings(
     const path = sqlite === true ? join(packageRoot, SQLITE_FILE) : resolve(sqlite);
     if (site !== undefined || (url !== undefined && !leadsTo(url, path, file)))
       throw new OperatorError(
-        `--sqlite is for a service of its own, and this one has its tables elsewhere already (${site === undefined ? 'LICENSING_DATABASE_URL' : `LICENSING_JOOMLA_ROOT=${site}`}).`,
+        `--sqlite is for a new service, and this one already has its tables elsewhere (${site === undefined ? 'LICENSING_DATABASE_URL' : `LICENSING_JOOMLA_ROOT=${site}`}).`,
       );
     return { LICENSING_DATABASE_URL: `sqlite:${path}` };
   }
@@ -189,7 +189,7 @@ function describeDifferences(kept: Settings, fromEnvironment: Settings, file: st
     .filter(([name, value]) => isSetting(name) && kept[name] && kept[name] !== value)
     .map(
       ([name]) =>
-        `${name} is set otherwise in ${file}, which stays as it is: a service that is started without this environment takes that.`,
+        `${name} has another value in ${file}, which is not changed: a service that is started without this environment uses that value.`,
     );
 }
 
@@ -197,7 +197,7 @@ function describePlan(config: Config, file: string, additions: Settings, pending
   const added = Object.keys(additions);
   return [
     `Database: ${describeDatabase(config.database)}, tables named ${config.tablePrefix}licensing_...`,
-    `Tables: ${pending.length === 0 ? 'up to date' : `to be made or changed (${pending.join(', ')}), none of anybody else`}.`,
+    `Tables: ${pending.length === 0 ? 'up to date' : `to be made or changed (${pending.join(', ')}); tables of other programs are not touched`}.`,
     `Settings: ${added.length === 0 ? `nothing to add to ${file}` : `${added.join(', ')} to be added to ${file}`}.`,
     `Packages: ${config.packagesDir}`,
     `Update XMLs: ${config.xmlDir}`,
@@ -217,31 +217,31 @@ async function addToEnvFile(file: string, additions: Settings): Promise<void> {
 function nextSteps({ listen, adminListen, publicUrl, xmlDir }: Config): string {
   const site = publicUrl ?? 'https://YOUR.SITE';
   if (adminListen === undefined)
-    return 'The service is set up, for Passenger to start (docs/shared-hosting.md). What comes next: restart it in the panel, and put the lines of "licensing apache --passenger" into the site\'s .htaccess.';
+    return 'The service is set up, for Passenger to start (docs/shared-hosting.md). Next, restart it in the panel, and put the lines of "licensing apache --passenger" into the site\'s .htaccess.';
   const ready =
     'path' in adminListen
       ? `--unix-socket ${adminListen.path} http://localhost/readyz`
       : `${describeListen(adminListen)}/readyz`;
-  return `The service is set up. What comes next, as in docs/joomla-site.md and docs/production.md; installed like that, write
-"sudo -u licensing" before each "licensing" but that of step 2's first line:
+  return `The service is set up. The next steps follow docs/joomla-site.md and docs/production.md. If you installed it that way, write
+"sudo -u licensing" before each "licensing", except in the first line of step 2:
 
 1. Start it, with deploy/licensing@.service copied to /etc/systemd/system:
                                        systemctl enable --now licensing@1
    Or, for a trial in this terminal:   npm start       (it listens on ${describeListen(listen)})
    Is it ready?                        curl -sS ${ready}
 2. Put it behind the site's nginx:     licensing nginx --server-name YOUR.SITE --instances 1 --out /etc/nginx/licensing
-   Does it lead to the service?        licensing doctor --url https://YOUR.SITE
+   Does it reach the service?          licensing doctor --url https://YOUR.SITE
    Open its pages in a browser:        licensing sign-in
-3. Say what you sell:
+3. Enter what you sell:
      licensing product add --name "Your extension" --id 42 --element pkg_yours
      licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
      licensing license issue --plan 1 --customer you@YOUR.SITE
-4. Build the extension with what the first line prints, and let Joomla's updater find it:
+4. Build the extension with the lines that the first command prints, and publish it for Joomla's updater:
      licensing manifest --product 42 --update-xml-url ${site}${XML_PATH}pkg_yours.xml
      licensing release publish --product 42 --version 1.0.0 --file /tmp/pkg_yours.zip
    ${publicUrl === undefined ? 'Write LICENSING_PUBLIC_URL=https://YOUR.SITE into .env first: publishing' : 'Publishing'} then writes the update XML to ${xmlDir}.
 
 Keep a copy of .env, apart from the database's backups (docs/backup.md): without LICENSING_KEY_SECRET, "license reveal"
 cannot show a key again, and no answer can be signed (docs/signed-answers.md).
-The answers come at https://YOUR.SITE${API_PATH}/ from then on.`;
+From then on, the service answers at https://YOUR.SITE${API_PATH}/.`;
 }

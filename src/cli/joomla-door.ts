@@ -12,7 +12,7 @@ export function addJoomlaDoorCommand(program: Command): void {
   program
     .command('joomla-door')
     .description(
-      "Writes a component for your own site's Joomla: Components > Licensing signs its administrators in to the pages. For Joomla 4.4, 5 and 6.",
+      'Writes a component for the Joomla of your own site. Its administrators then open the pages with Components > Licensing, without another sign-in. For Joomla 4.4, 5 and 6.',
     )
     .requiredOption('--out <file>', 'the zip to write')
     .addHelpText(
@@ -34,7 +34,7 @@ function describe(file: string): string {
     `1. In its administrator: System > Install > Extensions > Upload Package File: ${basename(file)}`,
     '2. Components > Licensing > Open',
     '',
-    'The service reads who is signed in by the site: it needs LICENSING_JOOMLA_ROOT and LICENSING_PUBLIC_URL.',
-    'Who may come in: the groups of LICENSING_OPERATOR_GROUPS (8, Super Users, by default).',
+    'The service asks the site who is signed in, so it needs LICENSING_JOOMLA_ROOT and LICENSING_PUBLIC_URL.',
+    'The user groups in LICENSING_OPERATOR_GROUPS may open the pages (default: 8, Super Users).',
   ].join('\n');
 }

@@ -7,7 +7,7 @@ import { productOperations } from '../operations/products';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { operate, type DataOf } from './operate';
-import { protectedFiles, writeZip } from './output-file';
+import { ownFiles, writeZip } from './output-file';
 
 interface Options {
   product: number;
@@ -20,14 +20,17 @@ export function addJoomlaPluginCommand(program: Command): void {
   program
     .command('joomla-plugin')
     .description(
-      "Writes a Joomla package for customers' sites: when an update is refused it says why, and it keeps the Download Key. For Joomla 4.4, 5 and 6.",
+      "Writes a Joomla package for customers' sites. It shows why an update was refused, and keeps the Download Key. For Joomla 4.4, 5 and 6.",
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
-    .requiredOption('--vendor <name>', 'letters and digits; begins the names of the plugins, as Acme')
+    .requiredOption(
+      '--vendor <name>',
+      'letters and digits, such as Acme; the names of the plugins begin with it',
+    )
     .requiredOption('--out <folder>', 'the folder to write the zip to')
     .option(
       '--base-url <url>',
-      'the site the product is downloaded from, as https://shop.example; else LICENSING_PUBLIC_URL, else the one of the update XML. It is remembered for the update XML.',
+      'the site that the product is downloaded from, such as https://shop.example. Default: LICENSING_PUBLIC_URL or the site of the update XML. It is remembered for the update XML.',
     )
     .addHelpText(
       'after',
@@ -43,12 +46,12 @@ export function addJoomlaPluginCommand(program: Command): void {
         const { element, address, version } = made;
         const file = join(resolve(out), made.file_name);
         await writeZip(file, Buffer.from(made.zip, 'base64'), (place) =>
-          refuseProtected(place, protectedFiles(config)),
+          refuseProtected(place, ownFiles(config)),
         );
         if (baseUrl !== undefined) await saveBaseUrl(db, productId, baseUrl);
         if (made.xml_site !== null)
           output.note(
-            `note: the update XML sends sites to ${made.xml_site}, where these plugins do nothing. Name the same address for both: --base-url`,
+            `note: the update XML sends sites to ${made.xml_site}, where these plugins do nothing. Give the same address for both with --base-url`,
           );
         output.print({ product_id: productId, file, element, address, version }, describe(name, made, file));
       }),
@@ -61,13 +64,13 @@ function describe(
   file: string,
 ): string {
   return [
-    `${file} is a Joomla package for ${product}. It acts for downloads from ${address}.`,
+    `${file} is a Joomla package for ${product}. It works for downloads from ${address}.`,
     '',
-    'Customers get it in one of two ways:',
-    '- in your own package: put the zip beside its other files, and add to <files> in its manifest:',
+    'Give it to customers in one of two ways:',
+    '- in your own package: put the zip next to its other files, and add this line to <files> in its manifest:',
     `    <file type="package" id="${element}">${fileName}</file>`,
-    '- by itself: System > Install > Extensions > Upload Package File.',
+    '- as a separate download: System > Install > Extensions > Upload Package File.',
     '',
-    'Both plugins are on after the installation. To look at it first, install it on a site of your own.',
+    'Both plugins are enabled after the installation. Try the package on a site of your own first.',
   ].join('\n');
 }

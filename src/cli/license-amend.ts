@@ -6,20 +6,14 @@ import type { Plan } from '../licensing/catalogue';
 import { listEvents } from '../licensing/licenses';
 import { licenseKeyOperations } from '../operations/license-keys';
 import { licenseOperations } from '../operations/licenses';
-import {
-  emailAddress,
-  label,
-  metadataChange,
-  nonNegativeInteger,
-  positiveInteger,
-  integerUpTo,
-} from './arguments';
+import { emailAddress, label, metadataChange, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, type BodyOf, type DataOf } from './operate';
 import { eventJson, licenseJson } from '../licensing/views';
 import { askYesOrNo } from './standard-input';
 import { formatFields } from './tables';
+import { support } from '../texts/operators/en/support';
 
 /** Adds the subcommands of `licensing license` that do not change a licence's state, and its history. */
 export function addAmendments(license: Command): void {
@@ -52,7 +46,7 @@ function addChangePlan(license: Command): void {
     .description('Moves a licence to another plan. Its key, its end and its activations stay.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<plan>', "id, or name among the product's plans", label)
-    .option('--yes', 'do not ask when the plan is of another product')
+    .option('--yes', 'do not ask if the plan belongs to another product')
     .addHelpText('after', '\nExample:\n  licensing license change-plan 12 8')
     .action((key: string, written: string, { yes }: { yes?: boolean }, command: Command) =>
       withSession(command, async (session) => {
@@ -79,9 +73,9 @@ function addChangePlan(license: Command): void {
 function addSetCustomer(license: Command): void {
   license
     .command('set-customer')
-    .description('Says whom a licence belongs to.')
+    .description('Sets the customer of a licence.')
     .argument('<key>', KEY_ARGUMENT)
-    .argument('<email>', 'the customer', emailAddress)
+    .argument('<email>', "the customer's e-mail address", emailAddress)
     .addHelpText('after', '\nExample:\n  licensing license set-customer 12 jane@example.com')
     .action((key: string, customer: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -96,7 +90,7 @@ function addMetadata(license: Command): void {
   license
     .command('metadata')
     .description(
-      "Changes a licence's metadata: names and texts of your own, which customers never see. Other names stay. Without any, it prints what is there.",
+      "Changes a licence's metadata: names and texts of your own, which customers never see. Names that you do not give stay. Without a name, it prints all metadata.",
     )
     .argument('<key>', KEY_ARGUMENT)
     .argument('[metadata...]', 'NAME=TEXT sets a name, and NAME= removes it', metadataChange)
@@ -125,7 +119,7 @@ function addReveal(license: Command): void {
     .command('reveal')
     .description("Prints a licence's key, if it was kept. The licence's history records that.")
     .argument('<id>', 'licence id', positiveInteger)
-    .option('--key-id <id>', 'another of its keys; the main key unless given', positiveInteger)
+    .option('--key-id <id>', 'the id of another of its keys; default: the main key', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license reveal 12')
     .action((id: number, { keyId }: { keyId?: number }, command: Command) =>
       withSession(command, async (session) => {
@@ -144,10 +138,12 @@ const MAX_PAGE = 1_000;
 function addHistory(license: Command): void {
   license
     .command('history')
-    .description('Shows what was changed on a licence: when, by whom, what; the latest at the end.')
+    .description(
+      'Shows each change of a licence: when it was made, by whom, and what was changed. The latest change is the last.',
+    )
     .argument('<key>', KEY_ARGUMENT)
-    .option('--limit <n>', `how many changes, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 100)
-    .option('--before <id>', 'only changes before the one of this id', positiveInteger)
+    .option('--limit <n>', `how many changes to show, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 100)
+    .option('--before <id>', 'only changes before the one with this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license history 12')
     .action((key: string, { limit, before }: { limit: number; before?: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
@@ -176,11 +172,11 @@ async function amend(session: Session, id: number, changes: Changes) {
   const { activations_used: used, activation_limit: limit } = license;
   if (limit !== 0 && used > limit)
     output.note(
-      `Licence ${id} is over its limit: ${used} of ${limit} slots are used. It keeps them and takes no more; "licensing activation list ${id}" shows them.`,
+      `Licence ${id} is over its limit: ${used} of ${limit} slots are used. Its activations stay, and its users cannot add any. "licensing activation list ${id}" shows them.`,
     );
   output.print(
     license,
-    `Licence ${id}: plan ${license.plan} (${license.plan_id}), ${used} of ${limit || 'unlimited'} slots used, customer ${license.customer ?? '-'}.`,
+    `Licence ${id}: plan ${license.plan} (${license.plan_id}), ${support.slotsUsed(used, limit)}, customer ${license.customer ?? '-'}.`,
   );
   return license;
 }

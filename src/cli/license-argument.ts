@@ -3,7 +3,7 @@ import type { Session } from './command';
 import { readValue } from './standard-input';
 
 export const KEY_ARGUMENT =
-  "a licence key, a licence id, an order's reference that is no number, or - to read one from standard input, or be asked for it; id:12 is only ever an id, and reference:12 a reference";
+  "a licence key, a licence id, an order's reference that is not a number, or - to read one from standard input or be asked for it; id:12 is always an id, and reference:12 always a reference";
 
 /** Finds the licence that a command changes. */
 export async function licenseArgument(db: Session['db'], given: string): Promise<License> {

@@ -26,7 +26,7 @@ export function addKeyCommands(license: Command): void {
   const key = license
     .command('key')
     .description(
-      'The keys of a licence: further ones for clients of an agency, each with its own limit or end.',
+      'The keys of a licence. An agency can have a key for each of its clients, with its own limit and end.',
     );
   addAdd(key);
   addEdit(key);
@@ -44,11 +44,15 @@ interface AddOptions {
 function addAdd(key: Command): void {
   key
     .command('add')
-    .description('Gives a licence a further key and prints it. It opens the licence with the same slots.')
+    .description('Adds a key to a licence and prints it. All keys of a licence share its slots.')
     .argument('<key>', KEY_ARGUMENT)
-    .option('--label <text>', 'whom it is for', label)
-    .option('--limit <n>', "the most slots that may be taken by it, within the licence's", positiveInteger)
-    .option('--ends <date>', 'its end, before that of the licence; the whole of that day (UTC)', endText)
+    .option('--label <text>', 'the person or client that it is for', label)
+    .option(
+      '--limit <n>',
+      'the most slots that this key may take, within the limit of the licence',
+      positiveInteger,
+    )
+    .option('--ends <date>', 'its last day (UTC), if it ends before the licence', endText)
     .addHelpText('after', '\nExample:\n  licensing license key add 12 --label "Bakery Smith" --limit 1')
     .action((given: string, { label, limit, ends }: AddOptions, command: Command) =>
       withSession(command, async (session) => {
@@ -59,7 +63,7 @@ function addAdd(key: Command): void {
         const added = await operate(session, licenseKeyOperations.addLicenseKey, wanted);
         output.print(added, added.license_key);
         output.note(
-          `It is key ${added.id} of licence ${id}, and ends with "licensing license key end ${id} ${added.id}".`,
+          `It is key ${added.id} of licence ${id}. To end it: licensing license key end ${id} ${added.id}`,
         );
         noteWiderTerms(output, license, added, session.now);
       }),
@@ -72,8 +76,7 @@ type Key = DataOf<typeof licenseKeyOperations.updateLicenseKey>;
 function noteWiderTerms(output: Output, license: License, key: Key, now: Date): void {
   const { id, activationLimit, expiresAt } = license;
   const status = liveStatus(license, now);
-  if (status !== 'active')
-    output.note(`note: licence ${id} is ${status}, and so this key opens nothing now.`);
+  if (status !== 'active') output.note(`note: licence ${id} is ${status}, so this key does not work now.`);
   if (activationLimit !== 0 && (key.activation_limit ?? 0) > activationLimit)
     output.note(`note: licence ${id} has ${activationLimit} slots in all, fewer than this key's limit.`);
   if (expiresAt !== null && key.ends_at !== null && new Date(key.ends_at) > expiresAt)
@@ -92,13 +95,13 @@ function addEdit(key: Command): void {
     .description('Changes the label, the limit or the end of a key. Activations over a new limit are kept.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<key_id>', KEY_ID_ARGUMENT, positiveInteger)
-    .option('--label <text>', 'whom it is for; none removes it', noneOr(label))
+    .option('--label <text>', 'the person or client that it is for; none removes it', noneOr(label))
     .option(
       '--limit <n>',
-      "the most slots that may be taken by it; none: the licence's",
+      'the most slots that this key may take; none: the limit of the licence',
       noneOr(positiveInteger),
     )
-    .option('--ends <date>', 'its end, the whole of that day (UTC); none: with the licence', noneOr(endText))
+    .option('--ends <date>', 'its last day (UTC); none: it ends with the licence', noneOr(endText))
     .addHelpText('after', '\nExample:\n  licensing license key edit 12 34 --limit 3')
     .action((given: string, keyId: number, { label: text, limit, ends }: EditOptions, command: Command) =>
       withSession(command, async (session) => {
@@ -118,7 +121,7 @@ function addEdit(key: Command): void {
 function addList(key: Command): void {
   key
     .command('list')
-    .description("Lists a licence's keys, the oldest first, with those that have ended.")
+    .description("Lists a licence's keys, oldest first, including ended ones.")
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing license key list 12')
     .action((given: string, _options: object, command: Command) =>
@@ -159,10 +162,10 @@ function endOf(key: LicenseKey, now: Date): string {
 function addEnd(key: Command): void {
   key
     .command('end')
-    .description('Ends a key now. Its sites keep their slots, and can still be validated by the other keys.')
+    .description('Ends a key now. Its sites keep their slots, and the other keys can still validate them.')
     .argument('<key>', KEY_ARGUMENT)
     .argument('<key_id>', KEY_ID_ARGUMENT, positiveInteger)
-    .option('--free', 'also removes what was activated by it, and the staging sites which those carry')
+    .option('--free', 'also remove the sites that were activated by it, together with their staging sites')
     .addHelpText('after', '\nExample:\n  licensing license key end 12 34 --free')
     .action((given: string, keyId: number, { free = false }: { free?: boolean }, command: Command) =>
       withSession(command, async (session) => {
@@ -190,16 +193,16 @@ function addRekey(license: Command): void {
   license
     .command('rekey')
     .description(
-      'Gives a licence a new key in the place of its main key, or of another, and prints it. Activations are kept.',
+      'Replaces the main key of a licence, or another of its keys, and prints the new key. Activations are kept.',
     )
     .argument('<key>', KEY_ARGUMENT)
-    .option('--key-id <id>', 'the key to replace; the main key unless given', positiveInteger)
+    .option('--key-id <id>', 'the id of the key to replace; default: the main key', positiveInteger)
     .option(
       '--overlap <duration>',
-      'how long the old key still works, such as 14d; without it, it stops at once',
+      'how long the old key still works, such as 14d; default: it stops at once',
       duration,
     )
-    .option('--mail', 'mail the new key to the customer: the main key alone')
+    .option('--mail', 'mail the new key to the customer; only for the main key')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing license rekey 12 --overlap 14d\n  licensing license rekey 12 --overlap 14d --mail',

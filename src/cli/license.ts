@@ -21,7 +21,7 @@ import {
   nonNegativeInteger,
   oneOf,
   positiveInteger,
-  integerUpTo,
+  upTo,
   usageError,
 } from './arguments';
 import { withSession, type Output, type Session } from './command';
@@ -33,16 +33,17 @@ import { optionFields, operate, operateWithStatus, type DataOf } from './operate
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 import { addKeyCommands, keyTable } from './license-key';
 import { activationTable, formatFields, licenseTable } from './tables';
+import { support } from '../texts/operators/en/support';
 
 export function addLicenseCommands(program: Command): void {
-  const license = program.command('license').description('What a customer has bought.');
+  const license = program.command('license').description('Licences: what customers have bought.');
   addIssue(license);
   addShow(license);
   addList(license);
-  addTransition(license, 'suspend', 'Stops a licence for a while; "reinstate" or "renew" ends that.');
+  addTransition(license, 'suspend', 'Stops a licence until "reinstate" or "renew" makes it active again.');
   addTransition(license, 'reinstate', 'Makes a suspended licence active again.');
-  addTransition(license, 'revoke', 'Ends a licence for good, for abuse or a charge-back.');
-  addTransition(license, 'cancel', 'Ends a licence for good, as after a refund.');
+  addTransition(license, 'revoke', 'Ends a licence for good, because of abuse or a chargeback.');
+  addTransition(license, 'cancel', 'Ends a licence for good, for example after a refund.');
   addRenew(license);
   addAmendments(license);
   addKeyCommands(license);
@@ -66,30 +67,30 @@ function addIssue(license: Command): void {
   license
     .command('issue')
     .description(
-      'Issues a licence and prints its key, which is shown only now (and by "license reveal", with LICENSING_KEY_SECRET).',
+      'Issues a licence and prints its key. It is shown only now, unless LICENSING_KEY_SECRET is set: then "license reveal" shows it again.',
     )
-    .requiredOption('--plan <plan>', 'id, or name where only one plan has it', label)
-    .option('--customer <email>', 'whom it belongs to', emailAddress)
-    .option('--reference <order>', "the shop's order; the same one again gives the same licence", label)
+    .requiredOption('--plan <plan>', 'id, or a name that only one plan has', label)
+    .option('--customer <email>', "the customer's e-mail address", emailAddress)
+    .option('--reference <order>', "the shop's order; the same order gives the same licence again", label)
     .addOption(
-      new Option('--expires <date>', "end, instead of the plan's duration; the whole of that day (UTC)")
+      new Option('--expires <date>', "its last day (UTC), instead of the plan's duration")
         .argParser(unlessNever(endText))
         .conflicts('lifetime'),
     )
-    .option('--lifetime', "no end, whatever the plan's duration is")
+    .option('--lifetime', "it never expires, whatever the plan's duration is")
     .option('--activation-limit <n>', "slots, instead of the plan's; 0 for unlimited", nonNegativeInteger)
     .option(
       '--metadata <name=text>',
-      'a name and text of your own, such as order_item=77, kept with the licence; repeat it for more, 20 at the most',
+      'a name and text of your own, such as order_item=77, kept with the licence; may be repeated, up to 20 times',
       metadataChange,
     )
     .option('--key <key>', `a key of your own choice; ${FROM_STANDARD_INPUT}`)
     .option(
       '--count <n>',
-      `how many, ${MAX_ISSUED} at the most; with --json they are printed as an array`,
-      integerUpTo(MAX_ISSUED),
+      `how many to issue, at most ${MAX_ISSUED}; --json prints them as an array`,
+      upTo(MAX_ISSUED),
     )
-    .option('--send', 'mail the key to the customer, with the first download and where the key goes')
+    .option('--send', 'mail the key to the customer, with the first download and where to enter the key')
     .addHelpText(
       'after',
       '\nExample:\n  licensing license issue --plan 7 --customer jane@example.com --reference order-1001',
@@ -118,7 +119,7 @@ function addIssue(license: Command): void {
         noteOtherTerms(output, options, first);
         if (namesake !== undefined && first && namesake !== first.id)
           output.note(
-            `note: licence ${namesake} is another. Say reference:${reference} or id:${first.id} for this one, and id:${namesake} for that one.`,
+            `note: the licence with the id ${namesake} is another one. Write reference:${reference} or id:${first.id} for this licence, and id:${namesake} for the other.`,
           );
         if (first?.license_key === null)
           output.note(
@@ -143,8 +144,8 @@ function noteSent(output: Output, license: IssuedLicense | undefined, isNew: boo
   if (license !== undefined)
     output.note(
       isNew
-        ? `The key is mailed to ${license.customer ?? '-'} as soon as the service runs.`
-        : `note: this licence was issued before, and is not mailed again. To do that: licensing mail send ${license.id}`,
+        ? `The key will be mailed to ${license.customer ?? '-'} as soon as the service runs.`
+        : `note: this licence was issued before, and its key is not mailed again. To mail it: licensing mail send ${license.id}`,
     );
 }
 
@@ -159,7 +160,7 @@ function noteNobodys(output: Output, issued: IssuedLicense[]): void {
     ids.length === 1
       ? `licence ${first} names neither a customer nor an order`
       : `these ${ids.length} licences name neither a customer nor an order`;
-  output.note(`note: ${whose}. To say whose one is: licensing license set-customer ${first} EMAIL`);
+  output.note(`note: ${whose}. To set the customer of one: licensing license set-customer ${first} EMAIL`);
 }
 
 /** Notes an unusable licence: a new one may already be expired, and one found by its reference may have any state. */
@@ -168,8 +169,8 @@ function noteUnusable(output: Output, issued: IssuedLicense | undefined): void {
   const { id, status } = issued;
   output.note(
     status === 'expired'
-      ? 'note: the end has passed already: the licence is expired.'
-      : `note: licence ${id}, which has this reference, is ${status}: its key does not work. "licensing license history ${id}" tells more.`,
+      ? 'note: this end is in the past, so the licence is already expired.'
+      : `note: licence ${id}, which has this reference, is ${status}: its key does not work. "licensing license history ${id}" shows why.`,
   );
 }
 
@@ -228,9 +229,9 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
     ['key ends in', row.key_hint],
     ['status', row.status],
     ['product', `${row.product} (${row.product_id})`],
-    ...(included.length > 0 ? [['covers too', namesOf(included)] as [string, string]] : []),
+    ...(included.length > 0 ? [['also covers', namesOf(included)] as [string, string]] : []),
     ['plan', `${row.plan} (${row.plan_id})`],
-    ['slots', `${row.activations_used} of ${row.activation_limit || 'unlimited'}, by ${row.activation_type}`],
+    ['slots', `${support.slotsUsed(row.activations_used, row.activation_limit)}, by ${row.activation_type}`],
     ['customer', row.customer],
     ['reference', row.reference],
     ...Object.entries(row.metadata).map(([name, text]): [string, string] => [`metadata.${name}`, text]),
@@ -244,8 +245,8 @@ function formatLicense(license: License, included: CatalogueProduct[], now: Date
 
 /** Describes the paid-through date of a subscription. */
 function paidInWords(license: License, now: Date): string {
-  const paid = formatTimestampOrNull(paidUntil(license)) ?? 'for life';
-  return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews itself'}`;
+  const paid = formatTimestampOrNull(paidUntil(license)) ?? 'never expires';
+  return `${paid}, ${nextPayment(license, now) === 'awaited' ? 'renewal awaited' : 'renews automatically'}`;
 }
 
 interface ListOptions {
@@ -267,7 +268,7 @@ function addList(license: Command): void {
     .command('list')
     .description('Lists licences in the order of their ids, a page at a time.')
     .option('--product <id>', 'only of this product', positiveInteger)
-    .option('--plan <plan>', 'only on this plan: its id, or its name', label)
+    .option('--plan <plan>', 'only on this plan: its id or name', label)
     .option(
       '--status <status>',
       `only in this state: ${[...STORED_STATUSES, 'expired'].join(', ')}`,
@@ -275,23 +276,23 @@ function addList(license: Command): void {
     )
     .option('--customer <email>', 'only of this customer')
     .option('--reference <order>', 'only of this order', label)
-    .option('--hint <end>', 'only with this end of the key (its last group)')
+    .option('--hint <end>', 'only with a key that ends in this (its last group)')
     .option(
       '--expiring <duration>',
-      'only those that end within this time, such as 30d, until the end of its last day (UTC), and do not renew themselves',
+      'only licences that end within this time, such as 30d (up to the end of the last day, UTC), and do not renew automatically',
       duration,
     )
     .option(
       '--issued-since <time>',
-      'only those that were issued at this time (UTC) or later, and not imported',
+      'only licences that were issued, not imported, at this time (UTC) or later',
     )
     .option(
       '--suspended-by <event>',
-      'only those that this event of their order suspended, such as charged_back',
+      'only licences that this event of their order suspended, such as charged_back',
       oneOf(ORDER_EVENTS),
     )
-    .option('--limit <n>', 'how many at the most', positiveInteger, 100)
-    .option('--after <id>', 'only ids above this one: the next page', positiveInteger)
+    .option('--limit <n>', 'how many to list', positiveInteger, 100)
+    .option('--after <id>', 'the next page: only ids above this one', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license list --product 42 --expiring 30d')
     .action((options: ListOptions, command: Command) =>
       withSession(command, async ({ db, now, output }) => {
@@ -341,11 +342,11 @@ function addRenew(license: Command): void {
   license
     .command('renew')
     .description(
-      'Prolongs a licence from the later of now and its end, or sets its end. A suspended one becomes active again.',
+      'Extends a licence, from its end or from now if it has expired, or sets its end. A suspended licence becomes active again.',
     )
     .argument('<key>', KEY_ARGUMENT)
     .addOption(
-      new Option('--until <date>', 'the new end, also an earlier one; the whole of that day (UTC)')
+      new Option('--until <date>', 'the new last day (UTC), which may be earlier than the present one')
         .argParser(unlessNever(endText))
         .conflicts(['for', 'lifetime']),
     )
@@ -354,14 +355,14 @@ function addRenew(license: Command): void {
         .argParser(unlessNever(duration))
         .conflicts('lifetime'),
     )
-    .option('--lifetime', 'no end any more')
+    .option('--lifetime', 'it never expires')
     .option('--reason <text>', "kept in the licence's history", label)
     .addHelpText('after', '\nExample:\n  licensing license renew 12 --for 1y')
     .action((key: string, options: RenewOptions, command: Command) =>
       withSession(command, async (session) => {
         const { until, for: length, lifetime } = options;
         if (until === undefined && length === undefined && !lifetime)
-          usageError(command, 'One of --until, --for and --lifetime is needed.');
+          usageError(command, 'Give one of --until, --for and --lifetime.');
         const { id, expiresAt: before } = await licenseArgument(session.db, key);
         const body = optionFields(renewLicense, options);
         const changed = await operate(session, renewLicense, { path: { id }, body });
@@ -369,7 +370,7 @@ function addRenew(license: Command): void {
         const grace = paid === end ? '' : `, and paid until ${paid ?? ''}`;
         session.output.print(
           changed,
-          `Licence ${id} is active ${end === null ? 'for ever' : `until ${end}`}${grace}.`,
+          `Licence ${id} is active ${end === null ? 'forever' : `until ${end}`}${grace}.`,
         );
         noteShortened(session.output, changed, formatTimestampOrNull(before));
       }),
@@ -385,15 +386,16 @@ function noteShortened(
   if (end === null || (before !== null && before <= end)) return;
   const [was, option] =
     before === null
-      ? ['it had no end before', '--lifetime']
-      : ['it was to end later before', `--until ${before}`];
-  output.note(`note: ${was}; "licensing license renew ${id} ${option}" sets that again.`);
+      ? ['the licence had no end before', '--lifetime']
+      : ['the old end was later', `--until ${before}`];
+  output.note(`note: ${was}. To restore it: licensing license renew ${id} ${option}`);
 }
 
 /** Makes a reader of end dates refuse "never" and "lifetime", because the option for this is --lifetime. */
 function unlessNever<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
-    if (/^(never|lifetime)$/i.test(text)) throw new InvalidArgumentError('For no end there is --lifetime.');
+    if (/^(never|lifetime)$/i.test(text))
+      throw new InvalidArgumentError('Use --lifetime for a licence that never expires.');
     return read(text);
   };
 }

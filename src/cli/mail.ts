@@ -33,28 +33,31 @@ export function addMailCommands(program: Command): void {
 function addTest(mail: Command): void {
   mail
     .command('test')
-    .description('Sends a test mail at once, and prints what the mail server said.')
-    .argument('<address>', 'where it goes', emailAddress)
+    .description("Sends a test mail at once, and prints the mail server's answer.")
+    .argument('<address>', 'the recipient', emailAddress)
     .addHelpText('after', '\nExample:\n  licensing mail test jane@example.com')
     .action((address: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const { output, config } = session;
         for (const fault of findTextFaults(config.mailTexts)) output.note(`note: ${fault}`);
         const sent = await operate(session, configurationOperations.sendTestMail, { body: { to: address } });
-        output.print(sent, `The mail to ${address}, from ${sent.from}, was taken: ${sent.answer}`);
+        output.print(
+          sent,
+          `The mail server accepted the mail to ${address}, from ${sent.from}: ${sent.answer}`,
+        );
       }),
     );
 }
 
 function addText(mail: Command): void {
-  const text = mail.command('text').description('The texts of mails: those of this program, and your own.');
+  const text = mail.command('text').description('The texts of mails: built-in texts, and your own.');
   const named = (command: Command) =>
     command
-      .argument('<name>', 'such as license_key; "mail text list" shows all', oneOf(TEXT_NAMES))
+      .argument('<name>', 'such as license_key; "licensing mail text list" shows all', oneOf(TEXT_NAMES))
       .argument('<language>', 'en or de', oneOf(CUSTOMER_LANGUAGES));
   text
     .command('list')
-    .description('Lists the texts, and where each comes from.')
+    .description('Lists the texts, and the source of each.')
     .addHelpText('after', '\nExample:\n  licensing mail text list')
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -68,8 +71,8 @@ function addText(mail: Command): void {
       }),
     );
   named(text.command('show'))
-    .description('Prints a text, with the subject in the first line.')
-    .option('--preview', 'filled in for a customer who does not exist')
+    .description('Prints a text. Its first line is the subject.')
+    .option('--preview', 'fill in the text for an invented customer')
     .addHelpText('after', '\nExample:\n  licensing mail text show license_key de > license_key.de.txt')
     .action((name: TextName, language: CustomerLanguage, options: { preview?: true }, command: Command) =>
       withSession(command, async (session) => {
@@ -84,8 +87,8 @@ function addText(mail: Command): void {
       }),
     );
   named(text.command('set'))
-    .description('Sets a text of your own. A file in LICENSING_MAIL_TEXTS_DIR wins over it.')
-    .argument('<file>', 'the text, with the subject in the first line; - reads standard input', fileName)
+    .description('Sets a text of your own. A file in LICENSING_MAIL_TEXTS_DIR takes precedence.')
+    .argument('<file>', 'the text, whose first line is the subject; - reads standard input', fileName)
     .addHelpText('after', '\nExample:\n  licensing mail text set license_key de license_key.de.txt')
     .action((name: TextName, language: CustomerLanguage, file: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -94,16 +97,16 @@ function addText(mail: Command): void {
           path: { name, language },
           body,
         });
-        session.output.print(set, `The mail ${name} has your text in ${language} from now on.`);
+        session.output.print(set, `From now on, the mail ${name} has your text in ${language}.`);
       }),
     );
   named(text.command('reset'))
-    .description('Returns to the text that comes with this program.')
+    .description('Restores the built-in text.')
     .addHelpText('after', '\nExample:\n  licensing mail text reset license_key de')
     .action((name: TextName, language: CustomerLanguage, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const reset = await operate(session, mailTextOperations.resetMailText, { path: { name, language } });
-        session.output.print(reset, `The mail ${name} has the text of this program in ${language} again.`);
+        session.output.print(reset, `The mail ${name} has the built-in text in ${language} again.`);
       }),
     );
 }
@@ -118,7 +121,7 @@ async function readText(file: string): Promise<string> {
 function addSend(mail: Command): void {
   mail
     .command('send')
-    .description("Mails a licence's key to its customer, again too.")
+    .description("Mails a licence's key to its customer, even if it was mailed before.")
     .argument('<key>', KEY_ARGUMENT)
     .addHelpText('after', '\nExample:\n  licensing mail send 12')
     .action((key: string, _options: object, command: Command) =>
@@ -126,7 +129,7 @@ function addSend(mail: Command): void {
         const { id, customer } = await licenseArgument(session.db, key);
         session.output.print(
           await operate(session, mailOperations.sendLicenseMail, { path: { id } }),
-          `The key of licence ${id} is mailed to ${customer ?? '-'} as soon as the service runs.`,
+          `The key of licence ${id} will be mailed to ${customer ?? '-'} as soon as the service runs.`,
         );
       }),
     );
@@ -135,10 +138,12 @@ function addSend(mail: Command): void {
 function addAnswer(mail: Command): void {
   mail
     .command('answer')
-    .description("Prints the ready answer to a licence's customer, by what holds now, or mails it.")
+    .description(
+      "Prints an answer to a licence's customer that fits the present state of the licence, or mails it.",
+    )
     .argument('<key>', KEY_ARGUMENT)
-    .option('--language <code>', "en or de; by default the customer's", oneOf(CUSTOMER_LANGUAGES))
-    .option('--send', 'mail it as it is printed without this option')
+    .option('--language <code>', "en or de; default: the customer's language", oneOf(CUSTOMER_LANGUAGES))
+    .option('--send', 'mail the answer instead of printing it')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing mail answer 12\n  licensing mail answer 12 --language de --send',
@@ -158,7 +163,10 @@ function addAnswer(mail: Command): void {
         const sent = await operate(session, answerOperations.sendAnswer, {
           body: { license_id: id, subject, body, language: ready.language as CustomerLanguage },
         });
-        session.output.print(sent, `The answer is mailed to ${ready.to ?? '-'} as soon as the service runs.`);
+        session.output.print(
+          sent,
+          `The answer will be mailed to ${ready.to ?? '-'} as soon as the service runs.`,
+        );
       }),
     );
 }
@@ -174,9 +182,9 @@ function addList(mail: Command): void {
     .description('Lists the latest mails, with their recipients.')
     .option(
       '--failed',
-      'only those that failed and are tried again, or were given up and not sent again or dismissed',
+      'only mails that failed and will be tried again, and mails that were given up and neither sent again nor dismissed',
     )
-    .option('--limit <n>', 'how many at the most', positiveInteger, 100)
+    .option('--limit <n>', 'how many to list', positiveInteger, 100)
     .addHelpText('after', '\nExample:\n  licensing mail list --failed')
     .action(({ failed = false, limit }: { failed?: boolean; limit: number }, command: Command) =>
       withSession(command, async ({ db, output }) => {
@@ -203,15 +211,15 @@ function addList(mail: Command): void {
 function addAgain(mail: Command): void {
   mail
     .command('again')
-    .description('Sends a mail again that was given up, to the address that its order or licence has now.')
-    .argument('<id>', 'its id, from "mail list --failed"', positiveInteger)
+    .description('Resends a mail that was given up, to the present address of its order or licence.')
+    .argument('<id>', 'its id; "licensing mail list --failed" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing mail again 77')
     .action((id: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const sent = await operate(session, mailOperations.sendMailAgain, { path: { id } });
         session.output.print(
           sent,
-          `Mail ${id} is sent again as mail ${sent.id} as soon as the service runs.`,
+          `Mail ${id} will be sent again, as mail ${sent.id}, as soon as the service runs.`,
         );
       }),
     );
@@ -220,8 +228,8 @@ function addAgain(mail: Command): void {
 function addDismiss(mail: Command): void {
   mail
     .command('dismiss')
-    .description('Takes a mail that was given up off the lists of what needs you.')
-    .argument('<id>', 'its id, from "mail list --failed"', positiveInteger)
+    .description('Removes a mail that was given up from the lists of things that need your attention.')
+    .argument('<id>', 'its id; "licensing mail list --failed" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing mail dismiss 77')
     .action((id: number, _options: object, command: Command) =>
       withSession(command, async (session) => {

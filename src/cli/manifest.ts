@@ -7,9 +7,9 @@ import { withSession } from './command';
 export function addManifestCommand(program: Command): void {
   program
     .command('manifest')
-    .description("What to paste into the extension's manifest, and what to tell customers.")
+    .description("Prints the lines for the extension's manifest, and instructions for customers.")
     .requiredOption('--product <id>', 'product id', positiveInteger)
-    .requiredOption('--update-xml-url <url>', 'the address the update XML is hosted at')
+    .requiredOption('--update-xml-url <url>', 'the address of the update XML')
     .addHelpText(
       'after',
       '\nExample:\n  licensing manifest --product 42 --update-xml-url https://shop.example/updates/pkg_example.xml',
@@ -20,11 +20,11 @@ export function addManifestCommand(program: Command): void {
         output.print(
           { xml, for_customers: forCustomers },
           [
-            "Right below <extension> in the manifest (of a package, in the package's own manifest alone):",
+            'Paste this right below <extension> in the manifest (for a package, only in the manifest of the package itself):',
             '',
             xml,
             '',
-            'Without <dlid>, Joomla 4 and later show no Download Key field. Sites have it from the first version on that holds it.',
+            'Without <dlid>, Joomla 4 and later show no Download Key field. Sites show it once they have installed a version with <dlid>.',
             '',
             'For customers:',
             '',

@@ -13,9 +13,9 @@ export function addMigrateCommand(program: Command): void {
     .command('migrate')
     .summary('bring the database up to date')
     .description(
-      "Creates the service's tables, or brings them up to this version. Safe to run at any time and by several processes at once.",
+      "Creates the service's tables, or brings them up to this version. You can run it at any time, and several processes can run it at once.",
     )
-    .option('--status', 'only tell what would be done')
+    .option('--status', 'only print what would be done')
     .addHelpText('after', '\nExample:\n  licensing migrate --status')
     .action(async ({ status = false }: MigrateOptions, command: Command) => {
       const config = readConfig();
@@ -25,7 +25,7 @@ export function addMigrateCommand(program: Command): void {
         if (status) {
           const { pending, completed } = state;
           output.print({ pending, completed }, () =>
-            pending.length > 0 ? `To be run: ${pending.join(', ')}.` : 'The database is up to date.',
+            pending.length > 0 ? `Pending: ${pending.join(', ')}.` : 'The database is up to date.',
           );
           return;
         }
@@ -34,10 +34,10 @@ export function addMigrateCommand(program: Command): void {
         );
         if (others !== '')
           output.note(
-            `note: this database has tables of this program under another prefix too (${others}). If those are meant, correct LICENSING_TABLE_PREFIX.`,
+            `note: this database also has tables of this program with another prefix (${others}). If you want to use those, correct LICENSING_TABLE_PREFIX.`,
           );
         output.print({ run }, () =>
-          run.length === 0 ? 'The database was up to date already.' : `Done: ${run.join(', ')}.`,
+          run.length === 0 ? 'The database was already up to date.' : `Done: ${run.join(', ')}.`,
         );
       });
     });

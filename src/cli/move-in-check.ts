@@ -8,11 +8,11 @@ import { formatTable } from './tables';
 const SOURCES = { ars: 'Akeeba Release System', membershippro: 'Membership Pro' };
 
 export function addMoveInCommands(program: Command): void {
-  const moveIn = program.command('move-in').description('Looks after a move from another system.');
+  const moveIn = program.command('move-in').description('Checks how a move from another system went.');
   moveIn
     .command('check')
     .description(
-      "Tells how many of the sites that asked in the last 30 days were answered, beside the former system's last days, and which unknown keys they sent.",
+      'Shows how many of the sites that sent a request in the last 30 days were answered or refused, the same figures for the last days of the former system, and the unknown keys that sites sent.',
     )
     .addHelpText('after', '\nExample:\n  licensing move-in check')
     .action((_options: object, command: Command) =>

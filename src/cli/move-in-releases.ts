@@ -37,7 +37,7 @@ export async function runReleases(
 ): Promise<void> {
   const root = config.joomlaRoot;
   if (root === undefined)
-    throw new OperatorError('The packages lie in the folder of the site: set LICENSING_JOOMLA_ROOT.');
+    throw new OperatorError('The packages are in the folder of the site: set LICENSING_JOOMLA_ROOT.');
   const found = await readArsReleases(db, await listCatalogue(db), { map, root, sitePrefix });
   const platforms = await setPlatforms();
   const outcomes: Outcome[] = [];
@@ -124,9 +124,9 @@ function describe(
         const platform = platforms.get(product);
         const here =
           platform === undefined
-            ? 'Its target platform stays as it is here'
+            ? 'Its target platform here stays unchanged'
             : `Its target platform ${dryRun ? 'would be' : 'is now'} ${platform}`;
-        return `Product ${product} ran on ${titles.join(', ')} there. ${here}.`;
+        return `In the former system, product ${product} was for ${titles.join(', ')}. ${here}.`;
       }),
     dryRun
       ? 'Nothing was changed: this was a dry run.'

@@ -1,7 +1,7 @@
 import { formatTimestampOrNull } from '../base/days';
 import { countOf } from '../base/count-of';
 import { recountAfterImport } from '../figures/statistics';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
@@ -119,14 +119,14 @@ function describeMove(report: MoveReport, title: string, next: string): string {
         ]),
       ),
     ]),
-    ...said(dryRun ? 'What would be here:' : 'What is here:', [
+    ...said(dryRun ? 'After the import, this service would have:' : 'This service now has:', [
       formatTable(
         ['PRODUCT', 'PLAN', 'STATE', 'LICENCES'],
         counts.map(({ product, plan, state, licenses }) => [product, plan, state, licenses]),
       ),
     ]),
     ...said(
-      'What to know:',
+      'Please note:',
       warnings.flatMap(({ code, facts, count, rows, customers }) => [
         `  ${count} x ${code}: ${importMessageOf(moved.warnings, { code, facts })} (${rowsOf(rows, count)})`,
         ...(customers.length === 0 ? [] : [`    ${customers.join(', ')}`]),
@@ -147,7 +147,7 @@ function describeMove(report: MoveReport, title: string, next: string): string {
     ),
     ...said('Examples, there and here:', samples.map(describeSample)),
     ...said(
-      'Columns that were found, and are not known for certain:',
+      'Columns that were recognized, but need your confirmation:',
       columns === null ? [] : [`  ${columns.join(', ')}`],
     ),
     ...said(
@@ -155,10 +155,10 @@ function describeMove(report: MoveReport, title: string, next: string): string {
       (readAs ?? []).map(({ column, field }) => `  ${column}: ${field ?? 'left out'}`),
     ),
     '',
-    `${report.new} ${dryRun ? 'would be new' : 'new'}, ${report.changed} changed, ${report.same} the same, ${report.kept} kept as changed here.`,
+    `${report.new} ${dryRun ? 'would be new' : 'new'}, ${report.changed} changed, ${report.same} the same, ${report.kept} kept, because they were changed here.`,
     ...(dryRun
       ? ['Nothing was changed: this was a dry run.', `Next: ${next}`]
-      : [`Import ${report.id ?? ''}. To take it back: licensing import --undo ${report.id ?? ''}`]),
+      : [`Import ${report.id ?? ''}. To undo it: licensing import --undo ${report.id ?? ''}`]),
   ]
     .join('\n')
     .trim();
@@ -177,10 +177,10 @@ function describeSample({ before, after }: Sample): string {
   const end = (at: Date | null | undefined) =>
     at === undefined ? 'by the plan' : (formatTimestampOrNull(at)?.slice(0, 10) ?? 'for life');
   const hint = (one: string | null) =>
-    one === null ? 'new key' : one === TOO_SHORT ? 'a short key, as it is' : `...${one}`;
+    one === null ? 'new key' : one === TOO_SHORT ? 'a short key, unchanged' : `...${one}`;
   const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${countOf(before.keys.length, 'key')}, ${countOf(before.sites.length, 'site')}`;
   const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
-  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(withAsciiForm).join(', ')}`}`;
+  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(inBothForms).join(', ')}`}`;
   return `  ${there}\n    -> ${here}`;
 }
 

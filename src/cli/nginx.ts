@@ -11,16 +11,16 @@ import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import {
-  inspectTarget,
+  lookAt,
   makeFolder,
   refuseProtected,
   replaceFile,
   type ProtectedFile,
 } from '../packages/replace-file';
-import { folderName, integerUpTo } from './arguments';
+import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 
 /** The files in nginx/, in the order in which nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
@@ -45,19 +45,19 @@ export function addNginxCommand(program: Command): void {
     .command('nginx')
     .summary("print nginx's configuration for this service")
     .description(
-      'Prints the files that put the service behind nginx, filled in for this configuration: upstream.conf (http level), ' +
-        "licensing.conf (inside the site's server {}), and a whole site as an example; with LICENSING_PAGES_HOST also a server " +
-        "for the pages as an example. Nothing of the machine's nginx is touched.",
+      'Prints the files that put the service behind nginx, filled in for this configuration: upstream.conf (for the http level), ' +
+        "licensing.conf (for the site's server {}), and a whole site as an example. With LICENSING_PAGES_HOST, it also prints a server " +
+        'for the pages as an example. It does not change the nginx of this machine.',
     )
     .requiredOption('--server-name <host>', "the site's host name", hostName)
     .option(
       '--instances <count>',
-      'lead to the instances licensing@1 to licensing@COUNT of systemd, each on its own socket; without it, to LICENSING_LISTEN',
-      integerUpTo(MAX_INSTANCES),
+      'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
+      upTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',
-      'write them into this folder instead; a file there that differs stays, beside NAME.new',
+      'write the files into this folder instead; a file there that differs is kept, and the new one is written as NAME.new',
       folderName,
     )
     .addOption(formerlyOption())
@@ -72,8 +72,8 @@ export function addNginxCommand(program: Command): void {
       const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
-        out === undefined ? NOTHING : await writeServerFiles(folder, files, protectedFiles(config));
-      for (const path of kept) output.note(describeFileDifference(path));
+        out === undefined ? NOTHING : await writeServerFiles(folder, files, ownFiles(config));
+      for (const path of kept) output.note(describeDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -137,7 +137,7 @@ const EXAMPLE_SERVERS = `    server unix:${instanceSocket('1')} max_fails=0;
 function upstreamServer(listen: Config['listen']): string {
   if ('passenger' in listen)
     throw new OperatorError(
-      'Passenger leads requests to this service, and nginx has nothing to pass on to. "licensing apache --passenger" prints what the site needs.',
+      'Passenger forwards the requests to this service, so nginx has no address to forward to. "licensing apache --passenger" prints the lines that the site needs.',
     );
   return 'path' in listen ? `unix:${quotable(listen.path)}` : hostAndPort(listen);
 }
@@ -195,15 +195,15 @@ function inUse(text: string, commented: RegExp[]): string {
 
 function whatToInclude({ pagesHost }: Config, folder: string, written: string[]): string {
   const names = written.map((path) => basename(path)).join(', ');
-  return `${names === '' ? `Nothing is to be written to ${folder}: the files are there` : `Written to ${folder}: ${names}`}.
-Two lines connect them to the site:
-  include ${folder}/upstream.conf;     at http level: in nginx.conf inside http {}, or above the site's server {}
+  return `${names === '' ? `The files in ${folder} are up to date: nothing was written` : `Written to ${folder}: ${names}`}.
+Add two lines to nginx's files:
+  include ${folder}/upstream.conf;     at the http level: in nginx.conf inside http {}, or above the site's server {}
   include ${folder}/licensing.conf;    inside the site's server {} for https
 Then: nginx -t && systemctl reload nginx
 ${FILES[2]} shows both in a whole site.${
     pagesHost === undefined
       ? ''
-      : `\n${PAGES_FILE} is a server for ${pagesHost}: adapt its certificate, and copy it to where the site's file is.`
+      : `\n${PAGES_FILE} is a server for ${pagesHost}: set its certificate, and copy it to the folder of the site's file.`
   }`;
 }
 
@@ -219,7 +219,7 @@ function remarks({ accelLocation, listen, trustedProxies }: Config, instances: n
     'host' in listen &&
     !trustedProxies.some((proxy) => /^127\.|^::1/.test(proxy))
       ? [
-          'LICENSING_TRUSTED_PROXIES has no loopback address: the service would not believe this nginx who is asking.',
+          'LICENSING_TRUSTED_PROXIES has no loopback address, so the service would ignore the client addresses that this nginx passes on.',
         ]
       : []),
   ];
@@ -230,7 +230,7 @@ export function remarksOnInstances(name: string, instances: number | undefined):
   const running = findInstances().length;
   return running > 0 && instances !== running
     ? [
-        `systemd runs ${countOf(running, 'instance')} of the service here: with --instances ${running} ${name} leads to all of them.`,
+        `systemd runs ${countOf(running, 'instance')} of the service here: with --instances ${running}, ${name} forwards to all of them.`,
       ]
     : [];
 }
@@ -241,8 +241,8 @@ export interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-export function describeFileDifference(path: string): string {
-  return `${path} differs from what would be written, and stays as it is. The new one: ${path}.new (diff -u ${path} ${path}.new; mv takes it over).`;
+export function describeDifference(path: string): string {
+  return `${path} differs from the new file, and is not changed. The new file is ${path}.new. To compare and replace it: diff -u ${path} ${path}.new; mv ${path}.new ${path}`;
 }
 
 /** Writes files, next to those edited by hand. @returns the written paths, and the existing files that differ */
@@ -268,7 +268,7 @@ async function writeInFolder(
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
-      const place = await inspectTarget(there === undefined ? path : `${path}.new`);
+      const place = await lookAt(there === undefined ? path : `${path}.new`);
       await refuseProtected(place, own);
       await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);
@@ -285,13 +285,13 @@ async function writeInFolder(
 function quotable(path: string): string {
   if (/[\s;{}"'\\$#]/.test(path))
     throw new OperatorError(
-      `nginx cannot read the path ${path} without quoting. Choose a folder without blanks and ;{}"'\\$#.`,
+      `nginx cannot read the path ${path} without quoting. Choose a folder without spaces and ;{}"'\\$#.`,
     );
   return path;
 }
 
 function hostName(text: string): string {
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text))
-    throw new InvalidArgumentError('It must be a host name, as shop.example.');
+    throw new InvalidArgumentError('It must be a host name, such as shop.example.');
   return text.toLowerCase();
 }

@@ -15,7 +15,7 @@ import { formatTable } from './tables';
 export function addOperatorCommands(program: Command): void {
   const operator = program
     .command('operator')
-    .description("People who may have a link to the operator's pages mailed to them.");
+    .description("People who may sign in to the operator's pages by a mailed link.");
   addAdd(operator);
   addList(operator);
   addRemove(operator);
@@ -26,11 +26,15 @@ const email = (text: string): string => asUsageError(() => requireOperatorEmail(
 function addAdd(operator: Command): void {
   operator
     .command('add')
-    .description('Lets an address have sign-in links mailed.')
-    .argument('<email>', 'where the links go; the history shows it as operator:EMAIL', email)
+    .description('Allows an address to receive sign-in links.')
+    .argument(
+      '<email>',
+      'the address that links are mailed to; the history shows it as operator:EMAIL',
+      email,
+    )
     .option(
       '--scope <scope>',
-      'what they may do. read: see everything but keys. write: everything',
+      'what they may do. read: see everything except keys. write: everything',
       oneOf(SIGN_IN_SCOPES),
       'read',
     )
@@ -43,7 +47,7 @@ function addAdd(operator: Command): void {
           `${added.email} may sign in by a mailed link (scope ${added.scope}).`,
         );
         output.note(
-          'The link is asked for on the sign-in page, once mail is set up. Until then, "licensing sign-in" prints one.',
+          'Links are requested on the sign-in page, once mail is set up. Until then, "licensing sign-in" prints one.',
         );
       }),
     );
@@ -52,7 +56,7 @@ function addAdd(operator: Command): void {
 function addList(operator: Command): void {
   operator
     .command('list')
-    .description('Lists the addresses that may have sign-in links mailed.')
+    .description('Lists the addresses that may receive sign-in links.')
     .addHelpText('after', '\nExample:\n  licensing operator list')
     .action((_options: object, command: Command) =>
       withSession(command, async ({ db, output }) => {
@@ -71,7 +75,7 @@ function addList(operator: Command): void {
 function addRemove(operator: Command): void {
   operator
     .command('remove')
-    .description('Mails no more links to an address, and ends the sessions that such links opened.')
+    .description('Stops mailing links to an address, and ends the sessions that such links opened.')
     .argument('<email>', '"licensing operator list" shows the addresses', email)
     .addHelpText('after', '\nExample:\n  licensing operator remove jane@example.com')
     .action((address: string, _options: object, command: Command) =>
@@ -79,7 +83,7 @@ function addRemove(operator: Command): void {
         const removed = await removeOperator(db, address);
         output.print(
           operatorJson(removed),
-          `${removed.email} is removed, and its sessions have ended. Tokens made in them go on: "licensing token list" shows them.`,
+          `${removed.email} is removed, and its sessions have ended. Tokens that were made in them stay valid: "licensing token list" shows them.`,
         );
       }),
     );

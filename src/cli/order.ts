@@ -4,7 +4,7 @@ import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait, type NoMailReason } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
 import { readOrder } from '../orders/views';
-import { emailAddress, label, positiveInteger, integerUpTo } from './arguments';
+import { emailAddress, label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage, type DataOf } from './operate';
 import { formatFields, formatTable } from './tables';
@@ -13,9 +13,7 @@ type Order = DataOf<typeof orderOperations.listOrders>[number];
 type Details = DataOf<typeof orderOperations.getOrder>;
 
 export function addOrderCommands(program: Command): void {
-  const order = program
-    .command('order')
-    .description('Orders that shops have posted, and what became of them.');
+  const order = program.command('order').description('The orders of shops, with their licences and mails.');
   addList(order);
   addShow(order);
   addMail(order);
@@ -35,7 +33,7 @@ interface ListOptions {
 function addMail(order: Command): void {
   order
     .command('mail')
-    .description("Mails an order's keys to its customer, again too.")
+    .description("Mails an order's keys to its customer, even if they were mailed before.")
     .argument('<id>', 'the id of the order', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order mail 12')
     .action((id: number, _options: object, command: Command) =>
@@ -45,7 +43,7 @@ function addMail(order: Command): void {
         const queued = await operate(session, orderOperations.addOrderMail, { path });
         session.output.print(
           queued,
-          `The keys of order ${number} are mailed to ${queued.to ?? '-'} as soon as the service runs.`,
+          `The keys of order ${number} will be mailed to ${queued.to ?? '-'} as soon as the service runs.`,
         );
       }),
     );
@@ -54,9 +52,7 @@ function addMail(order: Command): void {
 function addConfirm(order: Command): void {
   order
     .command('confirm')
-    .description(
-      'Confirms that an order has as many lines as it names, and runs it: more than 100 wait for that.',
-    )
+    .description('Confirms an order with more than 100 lines, which waits for this, and runs it.')
     .argument('<id>', 'the id of the order', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order confirm 12')
     .action((id: number, _options: object, command: Command) =>
@@ -70,9 +66,11 @@ function addConfirm(order: Command): void {
 function addSetCustomer(order: Command): void {
   order
     .command('set-customer')
-    .description("Sets an order's address. An order that had none mails its keys there.")
+    .description(
+      "Sets the customer's address of an order. If the order had no address, its keys are mailed to the new one.",
+    )
     .argument('<id>', 'the id of the order', positiveInteger)
-    .argument('<email>', 'the customer', emailAddress)
+    .argument('<email>', "the customer's e-mail address", emailAddress)
     .addHelpText('after', '\nExample:\n  licensing order set-customer 12 jane@example.com')
     .action((id: number, email: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -104,13 +102,13 @@ const HINTS: Partial<Record<NoMailReason, string>> = {
 function addList(order: Command): void {
   order
     .command('list')
-    .description('Lists orders, the newest first, a page at a time.')
+    .description('Lists orders, newest first, a page at a time.')
     .option('--shop <name>', 'only of this shop')
-    .option('--order <number>', "only with this number of the shop's", label)
-    .option('--waiting', 'only those that wait, such as for an article to be mapped')
-    .option('--without-address', 'only paid orders whose keys could not be mailed for want of an address')
-    .option('--limit <n>', 'how many at the most', integerUpTo(500), 100)
-    .option('--after <cursor>', 'the next page, as this one names it at its end')
+    .option('--order <number>', 'only orders with this number in the shop', label)
+    .option('--waiting', 'only orders that wait, for example until an article is mapped')
+    .option('--without-address', 'only paid orders without an e-mail address, whose keys could not be mailed')
+    .option('--limit <n>', 'how many to list', upTo(500), 100)
+    .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing order list --waiting\n  licensing order list --order 1001',
@@ -158,7 +156,7 @@ function licensesOf({ lines }: Order): string | null {
 }
 
 function waitsOf({ lines, state, failure, retry_at: retry }: Order): string | null {
-  if (state === 'failed') return `${failure ?? ''}, tried again at ${retry ?? ''}`;
+  if (state === 'failed') return `${failure ?? ''}, next attempt at ${retry ?? ''}`;
   if (failure === 'too_many') return 'more than 100 lines: licensing order confirm ID';
   const waits = lines.flatMap(({ waits_for: what, sku }) =>
     what === null
@@ -169,13 +167,13 @@ function waitsOf({ lines, state, failure, retry_at: retry }: Order): string | nu
 }
 
 function paidOf({ paid_until: until, renews_itself: renews }: Details['lines'][number]): string | null {
-  return until !== null && renews ? `${until}, renews itself` : until;
+  return until !== null && renews ? `${until}, renews automatically` : until;
 }
 
 function addShow(order: Command): void {
   order
     .command('show')
-    .description('Shows an order: its lines, their licences, and its events with what each did.')
+    .description('Shows an order: its lines, their licences, and its events with their effects.')
     .argument('<id>', 'its id here: "licensing order list --order NUMBER" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing order show 12')
     .action((id: number, _options: object, command: Command) =>
@@ -207,14 +205,14 @@ function addShow(order: Command): void {
                 paidOf(line),
                 line.waits_for,
               ]),
-              'It has no lines yet: no payment of it is known here.',
+              'It has no lines yet, because no payment of it has been received.',
             ),
             '',
             formatTable(
               ['AT', 'EVENT', 'AMOUNT', 'DID'],
               shown.events.map(({ at, event, partial, amount, currency, outcomes }) => [
                 at,
-                partial ? `${event}, a part` : event,
+                partial ? `${event} (partial)` : event,
                 amount === null || currency === null ? null : `${asDecimal(amount, currency)} ${currency}`,
                 outcomes
                   .map(({ line, action, reason }) =>
@@ -224,7 +222,7 @@ function addShow(order: Command): void {
               ]),
             ),
             '',
-            `Posted first on ${shown.created_at}.`,
+            `First posted at ${shown.created_at}.`,
           ].join('\n'),
         );
       }),

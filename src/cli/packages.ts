@@ -11,7 +11,7 @@ const MB = 1_000_000;
 export function addPackagesCommands(program: Command): void {
   const packages = program
     .command('packages')
-    .description('The packages on this host: are they whole, and how to get those that are not.');
+    .description('Checks the packages on this host, and gets missing ones from another host.');
   addVerify(packages);
   addFetch(packages);
 }
@@ -20,11 +20,11 @@ function addVerify(packages: Command): void {
   packages
     .command('verify')
     .description(
-      "Compares each stored version's package with its hash. Ends with 1 if one is missing or differs.",
+      'Compares the package of each stored version with its hash. The exit code is 1 if one is missing or differs.',
     )
     .addHelpText(
       'after',
-      '\nWithdrawn versions need no package. Each package is read as a whole.\n\nExample:\n  licensing packages verify || licensing packages fetch --from http://10.0.0.11:3080 < token.txt',
+      '\nWithdrawn versions need no package. Each package is read completely.\n\nExample:\n  licensing packages verify || licensing packages fetch --from http://10.0.0.11:3080 < token.txt',
     )
     .action((_options: object, command: Command) =>
       withSession(command, async ({ db, config: { packagesDir }, output }) => {
@@ -40,7 +40,7 @@ function addVerify(packages: Command): void {
         );
         if (faults.length > 0)
           throw new OperatorError(
-            `${faults.length} of ${checked} versions lack their package here. If another host has them: licensing packages fetch --from ITS-ADDRESS. If not, bring them back from the backup.`,
+            `${faults.length} of ${checked} versions lack their package here. If another host has the packages: licensing packages fetch --from ITS-ADDRESS. Otherwise restore them from the backup.`,
           );
       }),
     );
@@ -50,11 +50,11 @@ function addFetch(packages: Command): void {
   packages
     .command('fetch')
     .description(
-      'Gets the packages that are missing here, or differ, from another instance of the same database.',
+      'Downloads packages that are missing here or differ, from another instance on the same database.',
     )
     .requiredOption(
       '--from <url>',
-      'the other instance, as http://10.0.0.11:3080 or https://shop.example',
+      'the other instance, such as http://10.0.0.11:3080 or https://shop.example',
       sourceUrl,
     )
     .addHelpText(
@@ -63,8 +63,8 @@ function addFetch(packages: Command): void {
         '',
         'It asks for a token of the other instance, or reads it from standard input. The scope "read" is enough:',
         '  licensing token add --name packages --scope read',
-        'A package that arrives with another hash is thrown away. Run it again if the connection breaks.',
-        'Without https, only an address of the private network is allowed, because the token passes in clear.',
+        'A package with a wrong hash is discarded. If the connection breaks, run the command again.',
+        'Without https, only an address in a private network is allowed, because the token is sent in plain text.',
         '',
         'Example:',
         '  licensing packages fetch --from http://10.0.0.11:3080 < /etc/licensing/packages-token',
@@ -74,7 +74,7 @@ function addFetch(packages: Command): void {
       withSession(command, async ({ db, config: { packagesDir }, output }) => {
         const token = (await readValue('-', 'Token')).trim();
         if (!/^[\x21-\x7e]+$/.test(token))
-          throw new OperatorError('The token is missing: give it on standard input (< token.txt).');
+          throw new OperatorError('The token is missing: pass it on standard input (< token.txt).');
         const source = { url: from, token };
         const { fetched, failed } = await fetchPackages(db, packagesDir, source, (release, bytes) =>
           output.progress(
@@ -87,12 +87,12 @@ function addFetch(packages: Command): void {
             [
               ...fetched.map((release) => `Fetched: ${releaseName(release)}.`),
               ...failed.map(faultLine),
-              ...(fetched.length + failed.length === 0 ? [`Nothing is missing in ${packagesDir}.`] : []),
+              ...(fetched.length + failed.length === 0 ? [`No package is missing in ${packagesDir}.`] : []),
             ].join('\n'),
         );
         if (failed.length > 0)
           throw new OperatorError(
-            `${failed.length} packages could not be fetched. Run it again, or name another host.`,
+            `${failed.length} packages could not be fetched. Run the command again, or name another host.`,
           );
       }),
     );
@@ -107,10 +107,12 @@ function sourceUrl(text: string): string {
     url.pathname !== '/' ||
     `${url.search}${url.hash}${url.username}${url.password}` !== ''
   )
-    throw new InvalidArgumentError('It must be the address of another instance, as http://10.0.0.11:3080.');
+    throw new InvalidArgumentError(
+      'It must be the address of another instance, such as http://10.0.0.11:3080.',
+    );
   if (url.protocol === 'http:' && !isLocalSite(url.hostname.replace(/^\[|\]$/g, '')))
     throw new InvalidArgumentError(
-      'Without https, the token would pass in clear: only an address of the private network may do.',
+      'Without https, the token would be sent in plain text: only an address in a private network is allowed.',
     );
   return url.origin;
 }

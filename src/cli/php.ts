@@ -1,31 +1,25 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../settings/config';
-import { GENERATED_FILE_HEADER, makePhpClient } from '../joomla/php-client';
-import {
-  inspectTarget,
-  makeFolder,
-  replaceFile,
-  requireReplaceable,
-  type FileKind,
-} from '../packages/replace-file';
+import { FILE_HEADER, makePhpClient } from '../joomla/php-client';
+import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { createOutput } from './command';
 
 /** The files that this command may replace. It never replaces another file of the extension. */
 const CLIENT_FILE: FileKind = {
   name: 'an earlier file of this command',
-  isOne: (beginning) => beginning.startsWith(GENERATED_FILE_HEADER),
+  isOne: (beginning) => beginning.startsWith(FILE_HEADER),
 };
 
 export function addPhpCommand(program: Command): void {
   program
     .command('php')
     .description(
-      'Writes the PHP client under a namespace of yours, for an extension that checks its licence itself. PHP 7.2.5 or later, no other library.',
+      'Writes the PHP client in your own namespace, for an extension that checks its licence itself. It needs PHP 7.2.5 or later, and no other library.',
     )
-    .requiredOption('--namespace <namespace>', "as 'Acme\\Example\\Licensing'")
-    .requiredOption('--out <folder>', "the namespace's folder in your extension, as src/Licensing")
+    .requiredOption('--namespace <namespace>', "such as 'Acme\\Example\\Licensing'")
+    .requiredOption('--out <folder>', 'the folder of the namespace in your extension, such as src/Licensing')
     .addHelpText(
       'after',
       "\nExample:\n  licensing php --namespace 'Acme\\Example\\Licensing' --out src/Licensing",
@@ -37,7 +31,7 @@ export function addPhpCommand(program: Command): void {
       await asCaller(async () => {
         await makeFolder(folder);
         const placed = await Promise.all(
-          files.map(async ({ name, text }) => ({ place: await inspectTarget(join(folder, name)), text })),
+          files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
         );
         // Check all files before writing the first one.
         for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);
@@ -48,7 +42,7 @@ export function addPhpCommand(program: Command): void {
         [
           ...files.map(({ name }) => join(folder, name)),
           '',
-          'Pin the public keys of the service in the constructor: licensing signing-key list --php prints them.',
+          'Pass the public keys of the service to the constructor: "licensing signing-key list --php" prints them.',
         ].join('\n'),
       );
     });

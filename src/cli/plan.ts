@@ -28,12 +28,12 @@ const AFTER_EXPIRY_HELP =
   'what an expired licence may still download: nothing, or last-release (the versions published by its end)';
 
 const FREE_STAGING_HELP =
-  'on: local and staging sites take no slot (only for domains; docs/staging-sites.md says which those are)';
+  'on: local and staging sites take no slot (only for domains; docs/staging-sites.md lists them)';
 
-const MOVES_HELP = "how many sites customers may remove on the customer's page within 30 days; 0 for none";
+const MOVES_HELP = 'how many sites a customer may remove on the customer page within 30 days; 0 for none';
 
 const UPGRADE_HELP =
-  'https address where a customer gets a larger licence, shown when no slot is free or a product is missing; none removes it';
+  'https address where customers buy a larger licence, shown if no slot is free or a product is missing; none removes it';
 
 function onOrOff(text: string): boolean {
   return oneOf(['on', 'off'])(text) === 'on';
@@ -46,7 +46,7 @@ function afterExpiry(text: string): AfterExpiry {
 export function addPlanCommands(program: Command): void {
   const plan = program
     .command('plan')
-    .description('What a licence grants: how many slots, of what kind, for how long.');
+    .description('Plans: what a licence grants, with the number and kind of slots and the duration.');
   addAdd(plan);
   addEdit(plan);
   addRemove(plan);
@@ -68,10 +68,10 @@ function addAdd(plan: Command): void {
       .command('add')
       .description('Adds a plan to a product.')
       .requiredOption('--product <id>', 'product id', positiveInteger)
-      .requiredOption('--name <name>', 'name shown to customers', label)
+      .requiredOption('--name <name>', 'the name that customers see', label)
       .requiredOption(
         '--activation-type <type>',
-        `what a slot is taken by: ${ACTIVATION_TYPES.join(', ')}`,
+        `what takes a slot: ${ACTIVATION_TYPES.join(', ')}`,
         parseFieldValue(addPlan, 'activation_type'),
       )
       .requiredOption('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
@@ -99,23 +99,23 @@ function addEdit(plan: Command): void {
     plan
       .command('edit')
       .description(
-        'Changes a plan for licences issued from now on. Asks whether the licences it has follow a new limit.',
+        'Changes a plan for licences that are issued from now on. If the limit changes, it asks whether existing licences get the new one.',
       )
       .argument('<id>', 'plan id', positiveInteger)
-      .option('--name <name>', 'name shown to customers', label)
+      .option('--name <name>', 'the name that customers see', label)
       .option(
         '--activation-type <type>',
-        'only while its licences have no activations',
+        'can only be changed while its licences have no activations',
         parseFieldValue(updatePlan, 'activation_type'),
       )
       .option('--activation-limit <n>', 'slots of a licence; 0 for unlimited', nonNegativeInteger)
       .option('--duration <duration>', '1y, 6m, 30d or lifetime', durationOrLifetime),
   )
     .addOption(
-      new Option('--licenses <what>', 'whether licences with the old limit follow a new one').choices([
-        'follow',
-        'keep',
-      ]),
+      new Option(
+        '--licenses <what>',
+        'whether licences with the old limit get the new one (follow) or not (keep)',
+      ).choices(['follow', 'keep']),
     )
     .addHelpText('after', '\nExample:\n  licensing plan edit 7 --activation-limit 10 --licenses follow')
     .action((id: number, options: object, command: Command) =>
@@ -143,24 +143,24 @@ function addEdit(plan: Command): void {
           .catch((error: unknown) => {
             if (followed > 0 && !(error instanceof OperatorError))
               output.note(
-                `${countOf(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, the others not yet: the same command again goes on with them.`,
+                `${countOf(followed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now, and the others do not yet. Run the same command again to change the rest.`,
               );
             throw error;
           });
         const { licenses_changed: changed, licenses_skipped: skipped, activation_type: type } = edited;
         if (skipped > 0)
           output.note(
-            `${countOf(skipped, 'licence was', 'licences were')} given another limit or plan by somebody else meanwhile, and keep it.`,
+            `${countOf(skipped, 'licence was', 'licences were')} given another limit or plan by someone else in the meantime, and keep it.`,
           );
         const query = { plan_id: id };
         if (
           type !== before.activation_type &&
           (await operateAll(session, licenseOperations.listLicenses, { query }, 1)).length > 0
         )
-          output.note(`note: the licences that are on plan ${id} already count by ${type} too now.`);
+          output.note(`note: existing licences on plan ${id} now also count by ${type}.`);
         output.print(
           edited,
-          `Plan ${id} is changed: ${edited.name}.${to !== before.activation_limit ? ` Licences that follow: ${changed}.` : ''}`,
+          `Plan ${id} is changed: ${edited.name}.${to !== before.activation_limit ? ` Licences with the new limit: ${changed}.` : ''}`,
         );
       }),
     );
@@ -169,7 +169,7 @@ function addEdit(plan: Command): void {
 function addRemove(plan: Command): void {
   plan
     .command('remove')
-    .description('Removes a plan that was added by mistake: one that no licence is on.')
+    .description('Removes a plan that was added by mistake. No licence may be on it.')
     .argument('<id>', 'plan id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing plan remove 8')
     .action((id: number, _options: object, command: Command) =>
@@ -196,7 +196,7 @@ function addList(plan: Command): void {
   plan
     .command('list')
     .description('Lists plans.')
-    .option('--product <id>', 'only those of this product', positiveInteger)
+    .option('--product <id>', 'only of this product', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing plan list --product 42')
     .action(({ product }: { product?: number }, command: Command) =>
       withSession(command, async (session) => {
@@ -225,7 +225,7 @@ function addList(plan: Command): void {
 /** Asks whether licences follow the plan's new limit. @returns undefined without a terminal */
 async function askWhetherToFollow(from: number, to: number): Promise<'follow' | 'keep' | undefined> {
   const answer = await askYesOrNo(
-    `Licences issued with ${from || 'unlimited'} slots: shall they have ${to || 'unlimited'} now? [y/n] `,
+    `Change licences with ${from || 'unlimited'} slots to ${to || 'unlimited'} slots too? [y/n] `,
   );
   return answer === undefined ? undefined : answer ? 'follow' : 'keep';
 }

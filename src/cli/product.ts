@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { includedProducts, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
-import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
+import type { XmlResult } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
 import { reportedSiteOperations } from '../operations/reported-sites';
 import {
@@ -11,22 +11,22 @@ import {
   productIds,
   requireChange,
   noneOr,
-  integerUpTo,
+  upTo,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
 import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { regenerateQuietly, describeRegeneration } from './update-xml';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { regenerateQuietly, describeXml } from './update-xml';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
 
 const INCLUDES_HELP =
-  'products that its licences cover too: their ids, such as 43,44; all (those without any of their own); or none';
-const RENEW_HELP = 'https address where a customer renews; none removes it';
-const REMINDERS_HELP = 'mail customers 30 and 7 days before the end and at it; off by default';
-const SUPPORT_HELP = 'https address where a customer gets help; none removes it';
+  'products that its licences also cover: their ids, such as 43,44; all (every product that includes no others); or none';
+const RENEW_HELP = 'https address where customers renew; none removes it';
+const REMINDERS_HELP = 'mail customers 30 days and 7 days before the end, and at the end; off by default';
+const SUPPORT_HELP = 'https address where customers get help; none removes it';
 
 function includesOption(text: string): Includes {
   if (text === 'all') return text;
@@ -38,7 +38,7 @@ const addressOrNone = noneOr(webAddress);
 export function addProductCommands(program: Command): void {
   const product = program
     .command('product')
-    .description('What is sold: an extension, or any other software.');
+    .description('Products: the extensions or other software that you sell.');
   addAdd(product);
   addEdit(product);
   addRemove(product);
@@ -50,9 +50,9 @@ export function addProductCommands(program: Command): void {
 function addAdd(product: Command): void {
   product
     .command('add')
-    .description('Adds a product. Its id is part of the address its updates are downloaded from.')
-    .requiredOption('--name <name>', 'name shown to customers', label)
-    .option('--id <id>', 'id of your choice; else the next free one', positiveInteger)
+    .description('Adds a product. Its id is part of the download address of its updates.')
+    .requiredOption('--name <name>', 'the name that customers see', label)
+    .option('--id <id>', 'an id of your choice; default: the next free one', positiveInteger)
     .option('--element <element>', "Joomla's name of the extension, such as pkg_example", elementName)
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
@@ -73,15 +73,15 @@ function addAdd(product: Command): void {
 function addEdit(product: Command): void {
   product
     .command('edit')
-    .description('Changes a product. Files published before keep the name they were published under.')
+    .description('Changes a product. Files that are already published keep their names.')
     .argument('<id>', 'product id', positiveInteger)
-    .option('--name <name>', 'name shown to customers', label)
+    .option('--name <name>', 'the name that customers see', label)
     .option('--element <element>', "Joomla's name of the extension; an empty text removes it", elementOrNone)
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
     .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
     .option('--reminders', REMINDERS_HELP)
-    .option('--no-reminders', 'mail them no more')
+    .option('--no-reminders', 'stop these mails')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing product edit 42 --name "Example Shop Pro"\n  licensing product edit 44 --includes all --renew-url https://shop.example/renew',
@@ -90,19 +90,14 @@ function addEdit(product: Command): void {
       withSession(command, async (session) => {
         const body = optionFields(updateProduct, options);
         requireChange(command, ...Object.values(body));
-        const seen: { xml?: RegeneratedXml } = {};
+        const seen: { xml?: XmlResult } = {};
         const followXml = async () => (seen.xml = await regenerateQuietly(session, id));
         const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
         // The update XML contains no other field of a product.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =
           seen.xml && isInXml
-            ? await describeRegeneration(
-                session,
-                id,
-                `Product ${id} IS changed, but not in its update XML`,
-                seen.xml,
-              )
+            ? await describeXml(session, id, `Product ${id} IS changed, but not in its update XML`, seen.xml)
             : [];
         session.output.print(edited, [`Product ${id} is changed: ${edited.name}.`, ...line].join('\n'));
       }),
@@ -112,7 +107,7 @@ function addEdit(product: Command): void {
 function addRemove(product: Command): void {
   product
     .command('remove')
-    .description('Removes a product that was added by mistake: one without plans and versions.')
+    .description('Removes a product that was added by mistake. It must have no plans and no versions.')
     .argument('<id>', 'product id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing product remove 43')
     .action((id: number, _options: object, command: Command) =>
@@ -170,7 +165,10 @@ function addShow(product: Command): void {
             ['included in', bundles],
             ['renew at', found.renew_url],
             ['support at', found.support_url],
-            ['reminders', found.reminders ? 'by mail, 30 and 7 days before the end and at it' : null],
+            [
+              'reminders',
+              found.reminders ? 'by mail, 30 days and 7 days before the end, and at the end' : null,
+            ],
             ['plans', found.plans.map(({ id: planId, name }) => `${name} (${planId})`).join(', ') || null],
             ['published', found.published_versions.join(', ') || null],
           ]),
@@ -183,14 +181,14 @@ function addSites(product: Command): void {
   product
     .command('sites')
     .description(
-      "Shows which versions customers' sites run, as the plugin for Joomla tells, and those that are behind, a page at a time.",
+      "Shows which versions customers' sites run, as the plugin for Joomla reports them, and lists sites with an older version, a page at a time.",
     )
     .argument('<id>', 'product id', positiveInteger)
-    .option('--limit <n>', 'how many sites at the most', integerUpTo(500), 100)
-    .option('--after <cursor>', 'the next page, as this one names it at its end')
+    .option('--limit <n>', 'how many sites to list', upTo(500), 100)
+    .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',
-      '\nA site tells when it checks or downloads, also when it is refused; it is kept for 180 days.\n\nExample:\n  licensing product sites 42',
+      '\nA site reports its version at each check and download, even if that is refused. Reports are kept for 180 days.\n\nExample:\n  licensing product sites 42',
     )
     .action((id: number, query: { limit: number; after?: string }, command: Command) =>
       withSession(command, async (session) => {
@@ -213,7 +211,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                withAsciiForm(one.site),
+                inBothForms(one.site),
                 one.version,
                 one.at,
                 one.license_id,

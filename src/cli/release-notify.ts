@@ -20,11 +20,11 @@ export function addNotify(release: Command): void {
   release
     .command('notify')
     .description(
-      'Mails each customer who may have a security release and may still run an older version: what it fixes, and where it is. Once for a version, at most 300 mails a minute.',
+      'Mails all customers who may have a security release and may still run an older version. The mail names what the release fixes, and where to get it. You can send it once per version. At most 300 mails a minute are sent.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
-    .option('--dry-run', 'print the mail and how many there would be, and send nothing')
+    .option('--dry-run', 'print the mail and the number of recipients, and send nothing')
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
@@ -46,7 +46,9 @@ export function addNotify(release: Command): void {
           output.note(`${subject}\n\n${text}`);
           const answer = await askYesOrNo(`Send it to ${countOf(mails, 'customer')}? [y/N] `);
           if (answer === undefined)
-            throw new OperatorError('Nothing was sent: there is nobody to ask. --yes sends without asking.');
+            throw new OperatorError(
+              'Nothing was sent: there is no terminal to ask on. --yes sends without asking.',
+            );
           if (!answer) throw new OperatorError('Nothing was sent.');
         }
         const sent = await operate(session, releaseNoticeOperations.sendReleaseNotice, {

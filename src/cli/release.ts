@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
-import {
-  readUpdateXmlState,
-  type RegeneratedXml,
-  type UpdateXmlState,
-} from '../joomla/regenerate-update-xml';
+import { readUpdateXmlState, type XmlResult, type UpdateXmlState } from '../joomla/regenerate-update-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -17,14 +13,14 @@ import { withSession, type Session } from './command';
 import { withDatabaseHint } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 import {
   writeCommand,
   ALLOW_DOWNGRADE,
   describeWritten,
   regenerateQuietly,
   regenerateAndDescribe,
-  describeRegeneration,
+  describeXml,
   stateJson,
   writeAndLint,
   writtenJson,
@@ -51,15 +47,16 @@ interface PublishOptions {
 }
 
 const WRITE_XML =
-  'the file of the update XML, which is written anyway; with it, nothing changes when it cannot be written';
+  'the file for the update XML, which is written in any case; with this option, nothing is changed if the file cannot be written';
 
 const NEW_UPDATE_SERVER =
-  'publish a package with other update servers than the version before, or than this service in a first one';
+  'publish a package although its update servers differ from those of the version before or, in a first package, from this service';
 
 const UNCHECKED =
-  'publish a package that lacks files its manifest names, or a first one without the lines for updates';
+  'publish a package although it lacks files that its manifest names or, if it is the first, the lines for updates';
 
-const SECURITY = 'it closes a security hole: customers see it, and "release notify" tells them';
+const SECURITY =
+  'mark it as a security release: customers see this, and "licensing release notify" mails them';
 
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
@@ -75,20 +72,20 @@ function addPublish(release: Command): void {
   release
     .command('publish')
     .description(
-      'Takes over a zip file and publishes it as a version, which never changes then. The API offers it within a second, Joomla by the update XML, which is written too.',
+      'Publishes a zip file as a version, which can never be changed. The API offers it within a second, and Joomla with the update XML, which is written as well.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
-    .requiredOption('--version <version>', 'as 2.1.0 or 2.1.0-beta2')
-    .option('--file <zip>', 'the package; left out, the draft of this version is published', fileName)
-    .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
-    .option('--changelog-file <file>', 'a text file with what is new', fileName)
-    .option('--draft', 'store it without publishing')
-    .option('--date <date>', 'publication date, instead of now', startDate)
+    .requiredOption('--version <version>', 'such as 2.1.0 or 2.1.0-beta2')
+    .option('--file <zip>', 'the package; without it, the draft of this version is published', fileName)
+    .addOption(new Option('--changelog <text>', 'the changes in this version').conflicts('changelogFile'))
+    .option('--changelog-file <file>', 'a text file with the changes in this version', fileName)
+    .option('--draft', 'store it without publishing it')
+    .option('--date <date>', 'the publication date, instead of now', startDate)
     .addOption(new Option('--write-xml [file]', WRITE_XML).conflicts('draft'))
     .option('--new-update-server', NEW_UPDATE_SERVER)
     .option('--unchecked', UNCHECKED)
     .addOption(
-      new Option('--rollout <percent>', 'offer it to this share of the addresses first')
+      new Option('--rollout <percent>', 'offer it to this share of the addresses first, in percent')
         .argParser(percent)
         .conflicts('draft'),
     )
@@ -124,7 +121,7 @@ function addPublish(release: Command): void {
         const text = `Version ${published.version} is ${published.state === 'draft' ? 'stored as a draft' : 'published'}: ${published.fileName}, ${published.fileSize} bytes.`;
         // Publish before writing the XML, so that updaters find the package that it names.
         const { productId, version } = published;
-        const what = `Version ${version} IS published, but Joomla offers it only when its update XML is written`;
+        const what = `Version ${version} IS published, but Joomla offers it only once its update XML is written`;
         const { json, line } =
           published.state === 'draft'
             ? // A draft is offered to no customer.
@@ -146,10 +143,10 @@ function addEdit(release: Command): void {
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
-    .addOption(new Option('--changelog <text>', 'what is new').conflicts('changelogFile'))
-    .option('--changelog-file <file>', 'a text file with what is new', fileName)
+    .addOption(new Option('--changelog <text>', 'the changes in this version').conflicts('changelogFile'))
+    .option('--changelog-file <file>', 'a text file with the changes in this version', fileName)
     .option('--security', SECURITY)
-    .option('--no-security', 'it closes none')
+    .option('--no-security', 'it is not a security release')
     .addHelpText(
       'after',
       '\nExample:\n  licensing release edit --product 42 --version 2.1.0 --changelog-file CHANGES.txt',
@@ -164,7 +161,7 @@ function addEdit(release: Command): void {
           requireChange(command, options.changelog, options.changelogFile, security);
           const changelog = await changelogOf(options);
           const { id } = await requireRelease(session.db, options.product, options.version.trim());
-          const seen: { xml?: RegeneratedXml } = {};
+          const seen: { xml?: XmlResult } = {};
           const edited = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { changelog, security },
@@ -174,7 +171,7 @@ function addEdit(release: Command): void {
           // A draft is offered to no customer.
           const line =
             seen.xml && state !== 'draft'
-              ? await describeRegeneration(session, product, `Version ${version} is changed`, seen.xml)
+              ? await describeXml(session, product, `Version ${version} is changed`, seen.xml)
               : [];
           const notice = security === true ? noticeLine(product, edited) : [];
           session.output.print(
@@ -191,16 +188,14 @@ function noticeLine(
   { version, state, security }: { version: string; state: string; security: boolean },
 ): string[] {
   if (!security || state !== 'published') return [];
-  return [
-    `To tell the customers by mail: licensing release notify --product ${product} --version ${version}`,
-  ];
+  return [`To notify customers by mail: licensing release notify --product ${product} --version ${version}`];
 }
 
 function addRollout(release: Command): void {
   release
     .command('rollout')
     .description(
-      'Offers a published version to a share of the addresses, and to all with 100. Raising the share never takes the version away; to stop, withdraw it. nginx keeps as it is.',
+      'Offers a published version to a share of the addresses; 100 offers it to all. Raising the share never takes the version away from a site. To stop a rollout, withdraw the version. nginx needs no change.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
@@ -214,14 +209,14 @@ function addRollout(release: Command): void {
       ) =>
         withSession(command, async (session) => {
           const { id } = await requireRelease(session.db, product, version.trim());
-          const seen: { xml?: RegeneratedXml } = {};
+          const seen: { xml?: XmlResult } = {};
           const changed = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { rollout },
             followXml: async () => (seen.xml = await regenerateQuietly(session, product)),
           });
           const what = `Version ${changed.version} is for ${describeShare(changed.rollout)}`;
-          const line = seen.xml ? await describeRegeneration(session, product, what, seen.xml) : [];
+          const line = seen.xml ? await describeXml(session, product, what, seen.xml) : [];
           session.output.print(changed, [`${what}.`, ...line].join('\n'));
         }),
     );
@@ -234,12 +229,12 @@ function describeShare(percent: number): string {
 function percent(text: string): number {
   const value = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
   if (value < 1 || value > 100)
-    throw new InvalidArgumentError('It must be a whole number of percent, 1 to 100.');
+    throw new InvalidArgumentError('It must be a whole number from 1 to 100 (percent).');
   return value;
 }
 
 function describeEdit(version: string, changelog: string | undefined, security: boolean | undefined): string {
-  const marked = `Version ${version} is ${security ? 'a security release' : 'no security release'}.`;
+  const marked = `Version ${version} is ${security ? 'a security release' : 'not a security release'}.`;
   return [
     changelog === undefined ? [] : `The changelog of version ${version} is changed.`,
     security === undefined ? [] : marked,
@@ -251,7 +246,7 @@ function describeEdit(version: string, changelog: string | undefined, security: 
 function addList(release: Command): void {
   release
     .command('list')
-    .description("Lists a product's versions, the highest first.")
+    .description("Lists a product's versions, highest first.")
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing release list --product 42')
     .action(({ product }: { product: number }, command: Command) =>
@@ -281,7 +276,7 @@ function addWithdraw(release: Command): void {
   release
     .command('withdraw')
     .description(
-      'Takes a version back, for good: it is downloaded no more. The API stops offering it within a second, Joomla by the update XML, which is written too.',
+      'Withdraws a version for good: it can no longer be downloaded. The API stops offering it within a second, and Joomla with the update XML, which is written as well.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
@@ -300,7 +295,7 @@ function addWithdraw(release: Command): void {
       ) =>
         withSession(command, async (session) => {
           if (allowDowngrade && writeXml === undefined)
-            command.error('error: --allow-downgrade is of the update XML: it needs --write-xml');
+            command.error('error: --allow-downgrade needs --write-xml');
           if (writeXml !== undefined) await requireXml(session, product, writeXml);
           const { id } = await requireRelease(session.db, product, version.trim());
           const otherwise = 'IS withdrawn, but Joomla offers it until its update XML is written';
@@ -335,14 +330,7 @@ function requireXml(
   productId: number,
   writeXml: PublishOptions['writeXml'],
 ): Promise<void> {
-  return requireUpdateXmlSettings(
-    db,
-    productId,
-    outOf(writeXml),
-    process.cwd(),
-    protectedFiles(config),
-    config,
-  );
+  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config), config);
 }
 
 interface XmlWanted {
@@ -369,7 +357,7 @@ async function writeOrFollow(
   const written = await writeAndLint(session, productId, { out, allowDowngrade }).catch((error: unknown) => {
     const again = `${writeCommand(productId)}${out === undefined ? '' : ` --out ${out}`}${allowDowngrade ? ' --allow-downgrade' : ''}`;
     throw new OperatorError(
-      `${what}. ${describeError(withDatabaseHint(error, session.config))} When that is mended: ${again}`,
+      `${what}. ${describeError(withDatabaseHint(error, session.config))} Once that is fixed: ${again}`,
     );
   });
   const json = { state: 'written' as const, url: written.url, ...writtenJson(written) };

@@ -20,13 +20,13 @@ type Command = (facts: object) => string;
 const COMMANDS: Partial<Record<FindingCode, Command>> = {
   SEVERAL_LICENSES: () => 'licensing why ID',
   PACKAGE_MISSING: () => 'licensing doctor',
-  RATE_LIMITED_PROXY: () => `To find out which: ${DOCTOR}`,
-  BAD_PRODUCT_ID: () => 'It is found by: licensing update-xml lint',
+  RATE_LIMITED_PROXY: () => `To find the cause: ${DOCTOR}`,
+  BAD_PRODUCT_ID: () => 'To find the error: licensing update-xml lint',
   NO_KEY: (facts) =>
     requestOf(facts)?.joomla_version
       ? '"licensing update-xml lint" checks the XML, and "licensing manifest" shows the field.'
       : '',
-  UNKNOWN_KEY: () => '"licensing why -" asks for the key, and "licensing why EMAIL" takes the e-mail.',
+  UNKNOWN_KEY: () => '"licensing why -" asks for the key. "licensing why EMAIL" looks for the customer.',
   WRONG_PRODUCT: (facts) =>
     requestOf(facts)?.endpoint === 'download' ? '"licensing update-xml lint" checks the XML.' : '',
   NOT_ACTIVATED: (facts) => {
@@ -51,11 +51,11 @@ const OF_ACTIONS: {
   reveal: ({ license_id, key_id }, { facts }) =>
     `${'slip' in facts ? 'If so, the' : 'The'} customer needs the new key: licensing license reveal ${license_id}${key_id === undefined ? '' : ` --key-id ${key_id}`}`,
   send_key: ({ license_id }) =>
-    `Once that is mended, or the customer's address is: licensing mail send ${license_id}`,
+    `Once that or the customer's address is corrected: licensing mail send ${license_id}`,
   rekey: ({ license_id, key_id }) =>
-    `A new key stops the others: licensing license rekey ${license_id} --key-id ${key_id} --overlap 14d`,
+    `A new key locks out the others: licensing license rekey ${license_id} --key-id ${key_id} --overlap 14d`,
   add_key: ({ license_id }) =>
-    `If the customer may go on, they need another key: licensing license key add ${license_id}`,
+    `If the customer may still use the licence, they need another key: licensing license key add ${license_id}`,
   change_limit: ({ license_id, activation_limit }, { facts }) =>
     `${freeSlot(license_id, facts)}; or licensing license set-limit ${license_id} ${activation_limit}`,
   change_key_limit: ({ license_id, key_id, activation_limit }, { facts }) =>
@@ -69,9 +69,9 @@ const OF_ACTIONS: {
   write_update_xml: ({ product_id }, { code }) =>
     `${code === 'VERSION_WITHDRAWN' ? 'If it still does then, write the update XML again' : 'Write it again'}: licensing update-xml write --product ${product_id}`,
   change_product: ({ product_id, includes }, { facts }) =>
-    `If product ${product_id} is to include ${(facts as { asked: Named }).asked.name} too: licensing product edit ${product_id} --includes ${includes.join(',')}`,
+    `If product ${product_id} should also include ${(facts as { asked: Named }).asked.name}: licensing product edit ${product_id} --includes ${includes.join(',')}`,
   map_sku: ({ shop, sku }) => `licensing shop map ${shop} ${shellWord(sku, 'SKU')} --plan ID`,
-  run_orders: ({ shop }) => `Once that is mended: licensing shop run ${shop}`,
+  run_orders: ({ shop }) => `Once that is fixed: licensing shop run ${shop}`,
   confirm_order: ({ order_id }) => `licensing order confirm ${order_id}`,
   settle_unmatched: ({ shop }) =>
     `"licensing unmatched list --shop ${shop}" shows its ID: licensing unmatched assign ID --license ID, licensing unmatched issue ID, or licensing unmatched leave ID`,
@@ -79,10 +79,10 @@ const OF_ACTIONS: {
 };
 
 /** Returns the remedy of a finding, often with a command at its end; null if there is none. */
-export function findingRemedy({ code, facts, action }: Finding): string | null {
+export function remedyFor({ code, facts, action }: Finding): string | null {
   // The finding contains another one, about the request.
   if (code === 'IN_ACCESS_LOG')
-    return findingRemedy({
+    return remedyFor({
       ...(facts as StateFacts['IN_ACCESS_LOG']).access,
       action,
       since: null,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { asDecimal } from '../base/currency';
 import { renewalOperations } from '../operations/renewals';
-import { positiveInteger, integerUpTo } from './arguments';
+import { positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage } from './operate';
 import { formatTable } from './tables';
@@ -15,13 +15,13 @@ export function addRenewalsCommand(program: Command): void {
   program
     .command('renewals')
     .description(
-      'Shows by month how many licences ended, and how many of them were renewed, what is due, and licences by state.',
+      'Shows for each month how many licences ended and how many of those were renewed. It also shows the renewals that are due, and the licences by state.',
     )
     .option('--product <id>', 'only of this product', positiveInteger)
     .option('--plan <id>', 'only on this plan', positiveInteger)
     .addHelpText(
       'after',
-      '\nA month is final when its last day is 30 days ago. Those who did not renew: licensing not-renewed.\n\nExample:\n  licensing renewals --product 42',
+      '\nThe figures of a month are final 30 days after its last day. "licensing not-renewed" lists who did not renew.\n\nExample:\n  licensing renewals --product 42',
     )
     .action(({ product, plan }: OfPlans, command: Command) =>
       withSession(command, async (session) => {
@@ -55,7 +55,7 @@ export function addRenewalsCommand(program: Command): void {
                       ...[month, asDecimal(paid, currency), asDecimal(refunded, currency), currency],
                     ]),
                   ),
-                  `Paid and refunded as shops reported it since ${found.money.since}, of all products.`,
+                  `Paid and refunded amounts of all products, as shops have reported them since ${found.money.since}.`,
                 ]),
           ].join('\n\n'),
         );
@@ -67,13 +67,13 @@ export function addNotRenewedCommand(program: Command): void {
   program
     .command('not-renewed')
     .description(
-      'Lists licences that ended and were not renewed, a page at a time: first those that were refused since, the latest first.',
+      'Lists licences that ended and were not renewed, a page at a time. Licences with a refused request since the end come first, latest request first.',
     )
     .option('--product <id>', 'only of this product', positiveInteger)
     .option('--plan <id>', 'only on this plan', positiveInteger)
-    .option('--month <month>', 'only those whose paid end fell in this month, such as 2026-11')
-    .option('--limit <n>', 'how many at the most', integerUpTo(500), 100)
-    .option('--after <cursor>', 'the next page, as this one names it at its end')
+    .option('--month <month>', 'only licences whose paid end was in this month, such as 2026-11')
+    .option('--limit <n>', 'how many to list', upTo(500), 100)
+    .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText('after', '\nExample:\n  licensing not-renewed --product 42 --month 2026-10')
     .action(
       (

@@ -13,7 +13,7 @@ import { formatTable } from './tables';
 export function addSettingsCommands(program: Command): void {
   const settings = program
     .command('settings')
-    .description('The settings that count, and those that can be changed while the service runs.');
+    .description('Shows the settings in effect, and changes some of them while the service runs.');
   addList(settings);
   addSet(settings);
   addUnset(settings);
@@ -22,7 +22,7 @@ export function addSettingsCommands(program: Command): void {
 function addList(settings: Command): void {
   settings
     .command('list')
-    .description('Lists the settings as they count now, without passwords and secrets.')
+    .description('Lists the settings in effect, without passwords and secrets.')
     .addHelpText('after', '\nExample:\n  licensing settings list')
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -53,10 +53,13 @@ const NAME_HELP = `one of ${EDITABLE_NAMES.join(', ')}`;
 function addSet(settings: Command): void {
   settings
     .command('set')
-    .description('Changes a setting in every instance. A variable of the environment wins over it.')
+    .description('Changes a setting in every instance. An environment variable takes precedence over it.')
     .argument('<name>', NAME_HELP, oneOf(EDITABLE_NAMES))
-    .argument('<value>', 'the value; - reads it from standard input, which keeps a password out of lists')
-    .option('--untried', 'save a mail server although it cannot be reached now')
+    .argument(
+      '<value>',
+      'the value; - reads it from standard input, which keeps a password out of process lists',
+    )
+    .option('--untried', 'save a mail server even if it cannot be reached now')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing settings set rate_limit 120\n  licensing settings set mail_url - < mail-url.txt',
@@ -78,7 +81,7 @@ function asJson(name: EditableName, value: string): string | number {
 function addUnset(settings: Command): void {
   settings
     .command('unset')
-    .description('Removes what was set, so that the default counts again.')
+    .description('Removes the value that was set, so that the default applies again.')
     .argument('<name>', NAME_HELP, oneOf(EDITABLE_NAMES))
     .addHelpText('after', '\nExample:\n  licensing settings unset rate_limit')
     .action((name: EditableName, _options: object, command: Command) =>

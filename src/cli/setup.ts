@@ -7,15 +7,15 @@ import { OperatorError } from '../licensing/operator-error';
 import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
-import { asUser, runProgram, exitsWithZero } from '../setup/machine';
+import { asUser, runLine, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { folderName, integerUpTo, usageError } from './arguments';
+import { folderName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   lockMachineChanges,
   DATA,
-  CURRENT_LINK,
+  CURRENT,
   commandLineOf,
   runningTree,
   packagedUnit,
@@ -23,7 +23,7 @@ import {
   requireRoot,
   SETTINGS,
   settingsOfUnit,
-  throwIfStopRequested,
+  throwIfStopped,
   UNIT,
   USER,
 } from './machine/place';
@@ -46,22 +46,22 @@ interface SetupOptions {
 export function addSetupCommand(program: Command): void {
   program
     .command('setup')
-    .summary('install the service beside a Joomla site: user, tables, unit, web server')
+    .summary('install the service next to a Joomla site: user, tables, unit, web server')
     .description(
-      'Does in one line what docs/production.md and docs/joomla-site.md do by hand: the user of the service, .env, the tables, the systemd unit and its instances, ' +
-        "the files of nginx or Apache and the lines in the site's own file, which the web server tries first, and the component for Joomla. Then the doctor looks at it all. " +
-        'Run it as root. Run again, it changes only what is missing.',
+      'Does everything that docs/production.md and docs/joomla-site.md do by hand. It sets up the user of the service, .env, the tables, the systemd unit and its instances, ' +
+        "the files of nginx or Apache, the lines in the site's own file (the web server tests them first), and the component for Joomla. Then the doctor checks the result. " +
+        'Run it as root. A second run adds only what is missing.',
     )
     .option('--joomla-root <dir>', "the folder with the site's configuration.php", folderName)
-    .option('--url <url>', "the site's address, as https://shop.example", siteAddress)
+    .option('--url <url>', "the site's address, such as https://shop.example", siteAddress)
     .option(
       '--instances <count>',
-      'how many processes serve; without it two, or one on a machine with less than 1 GB of memory',
-      integerUpTo(MAX_INSTANCES),
+      'the number of processes; default: two, or one on a machine with less than 1 GB of memory',
+      upTo(MAX_INSTANCES),
     )
-    .option('--ca <file>', "authorities that may have signed the site's certificate, in PEM form", caFile)
-    .option('--dry-run', 'only tell what would be changed')
-    .option('--undo', 'take back what it made, and keep the data')
+    .option('--ca <file>', "CA certificates in PEM form that may have signed the site's certificate", caFile)
+    .option('--dry-run', 'only print what would be changed')
+    .option('--undo', 'undo its changes, and keep the data')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing setup --joomla-root /var/www/shop --url https://shop.example --dry-run\n  licensing setup --joomla-root /var/www/shop --url https://shop.example\n  licensing setup --undo',
@@ -72,7 +72,7 @@ export function addSetupCommand(program: Command): void {
       await requireSystemd();
       const { undo: isUndone = false, dryRun = false, joomlaRoot, url } = options;
       if (!isUndone && (joomlaRoot === undefined || url === undefined))
-        usageError(command, 'Name the site: --joomla-root DIR and --url https://YOUR.SITE are both needed.');
+        usageError(command, 'Name the site: both --joomla-root DIR and --url https://YOUR.SITE are needed.');
       await lockMachineChanges(isUndone ? 'licensing setup --undo' : 'licensing setup', output);
       if (joomlaRoot === undefined || url === undefined || isUndone) return takeBack(dryRun, output);
       await setUp({ ...options, joomlaRoot: resolve(joomlaRoot), url }, output);
@@ -101,7 +101,7 @@ async function setUp(
   const planned: { step: string; changes: string[] }[] = [];
   for (const step of setupSteps(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
   }
   if (dryRun) {
     output.print({ changed: false, steps: planned }, () =>
@@ -119,9 +119,7 @@ async function setUp(
       ),
     );
     for (const change of changes) {
-      throwIfStopRequested(
-        'Run it again, and it goes on from here, or take back what was made: licensing setup --undo',
-      );
+      throwIfStopped('Run it again to continue from here, or undo the changes: licensing setup --undo');
       const entry = await change.make();
       if (entry !== undefined) await appendToJournal(entry);
       made++;
@@ -140,16 +138,16 @@ async function setUp(
     () =>
       [
         made === 0
-          ? 'Nothing was changed: all was as it has to be.'
-          : `Done: ${countOf(made, 'change')}. "licensing setup --undo" takes them back, and keeps the data.`,
+          ? 'Nothing was changed: everything is already set up.'
+          : `Done: ${countOf(made, 'change')}. "licensing setup --undo" undoes them, and keeps the data.`,
         '',
         last,
       ].join('\n'),
   );
   if (setup.byHand.length > 0)
-    throw new OperatorError(`All but one thing is set up.\n${setup.byHand.join('\n')}`);
+    throw new OperatorError(`Everything is set up, except for this:\n${setup.byHand.join('\n')}`);
   if (doctor !== 0)
-    throw new OperatorError('The service is set up, and the doctor found problems: see above.');
+    throw new OperatorError('The service is set up, but the doctor found problems: see above.');
 }
 
 function describeStep(title: string, changes: string[]): string {
@@ -175,8 +173,8 @@ async function refuseOtherUser(): Promise<void> {
   const user = await unitProperty('licensing@1', 'User');
   if (user !== '' && user !== USER)
     throw new OperatorError(
-      `licensing@.service runs as the user ${user}, and setup knows the user ${USER} alone. Nothing was changed. ` +
-        `Either go on by hand (docs/production.md), or write User=${USER} into the unit and run this again.`,
+      `licensing@.service runs as the user ${user}, and setup supports only the user ${USER}. Nothing was changed. ` +
+        `Either continue by hand (docs/production.md), or write User=${USER} into the unit and run this again.`,
     );
 }
 
@@ -192,12 +190,9 @@ async function examine(
   // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
-    runProgram(
-      asUser(USER, webServer.group, commandLineOf(CURRENT_LINK, ['doctor', '--url', address, ...options])),
-      {
-        env,
-      },
-    ),
+    runLine(asUser(USER, webServer.group, commandLineOf(CURRENT, ['doctor', '--url', address, ...options])), {
+      env,
+    }),
   );
   output.note(stdout.trimEnd());
   if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
@@ -208,16 +203,16 @@ async function examine(
 async function closing({ envFile, url }: Setup): Promise<string> {
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
   const { line, what } = await copyOfTables(config);
-  return `Keep a copy of three things, off this machine too (docs/backup.md has the nightly script). This line makes one in /root/licensing-copy:
+  return `Keep a copy of three things, also on another machine (docs/backup.md has a script for every night). This line makes a copy in /root/licensing-copy:
   install -d -m 700 /root/licensing-copy && cd /root/licensing-copy && cp ${shellWord(envFile)} licensing.env && cp -R ${shellWord(config.packagesDir)} . && ${line}
-- ${envFile}: without its LICENSING_KEY_SECRET no key can be shown again
+- ${envFile}: without its LICENSING_KEY_SECRET, no key can be shown again
 - ${what}
 - the packages in ${config.packagesDir}
 
 Next, in your browser:
   sudo -u ${USER} licensing sign-in          prints a link to the pages
   ${DOOR}     upload it in Joomla's administrator (System > Install > Extensions); then Components > Licensing > Open
-The first licence, at the shell (docs/joomla-site.md goes on from there):
+Your first licence, in a shell (docs/joomla-site.md has the next steps):
   sudo -u ${USER} licensing product add --name "Example" --id 42 --element pkg_example
   sudo -u ${USER} licensing plan add --product 42 --name Single --activation-type domain --activation-limit 1 --duration 1y
   sudo -u ${USER} licensing license issue --plan 1 --customer you@${url.hostname}`;
@@ -228,7 +223,7 @@ async function copyOfTables({ database, tablePrefix }: Config): Promise<{ line: 
   if (database.kind === 'sqlite')
     return {
       line: `sudo -u ${USER} licensing export --out - > everything.jsonl`,
-      what: `the tables in ${database.path}, which that file carries (docs/move.md reads it back)`,
+      what: `the tables in ${database.path}, which that file contains (docs/move.md shows how to read it back)`,
     };
   const [client, dump] = (await exitsWithZero(['mariadb-dump', '--version']))
     ? ['mariadb', 'mariadb-dump']
@@ -254,13 +249,13 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const made = readJournal().made.toReversed();
   if (made.length === 0)
     throw new OperatorError(
-      `There is nothing to take back: ${SETUP_STATE_DIR} has no note of a setup. docs/remove.md removes the service by hand.`,
+      `There is nothing to undo: ${SETUP_STATE_DIR} has no record of a setup. docs/remove.md shows how to remove the service by hand.`,
     );
   const words = made.map(describeUndo);
   const remarks: string[] = [];
   if (!dryRun)
     for (const [i, one] of made.entries()) {
-      throwIfStopRequested('The rest is taken back when it is run again.');
+      throwIfStopped('Run it again to undo the rest.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
       await removeFromJournal(one);
@@ -271,9 +266,9 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       ? [...words, 'Nothing was changed.'].join('\n')
       : [
           ...remarks,
-          `Taken back. The data stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT_LINK}), the packages and update XMLs in ${DATA}, ` +
-            `the user ${USER} whose they are, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} keeps copies of the site's files. docs/remove.md removes these too.`,
-          ...(packaged === undefined ? [] : [`The package stays: apt-get remove ${packaged}`]),
+          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT}), the packages and update XMLs in ${DATA}, ` +
+            `their owner, the user ${USER}, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} has copies of the site's files. docs/remove.md shows how to remove these as well.`,
+          ...(packaged === undefined ? [] : [`To remove the package too: apt-get remove ${packaged}`]),
         ].join('\n'),
   );
 }
@@ -281,6 +276,6 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
 function siteAddress(text: string): URL {
   const address = readPublicUrl(text.trim());
   if (address === undefined)
-    throw new InvalidArgumentError('It must be the address of the site, as https://shop.example.');
+    throw new InvalidArgumentError('It must be the address of the site, such as https://shop.example.');
   return new URL(address);
 }

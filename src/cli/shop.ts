@@ -30,7 +30,7 @@ import {
   oneOf,
   requireChange,
   noneOr,
-  integerUpTo,
+  upTo,
   asUsageError,
   webAddress,
 } from './arguments';
@@ -45,10 +45,12 @@ import { formatTable } from './tables';
 export function addShopCommands(program: Command): void {
   const shop = program
     .command('shop')
-    .description('Shops that tell of orders: what their articles mean, and what becomes of licences.')
+    .description(
+      'Shops that report orders: the plans for their articles, and the effects of their events on licences.',
+    )
     .addHelpText(
       'after',
-      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is known from its first order on. Stripe, Paddle, Digistore24 and senders of Standard Webhooks are added with their kind, and get the secret that they sign with. docs/shop.md and docs/shop-receivers.md show how.',
+      '\nA shop posts orders with a token ("licensing token add --scope issue"), and is added with its first order. Add Stripe, Paddle, Digistore24 and senders of Standard Webhooks with their kind, and set the secret that they sign with. docs/shop.md and docs/shop-receivers.md show how.',
     );
   addAdd(shop);
   addEdit(shop);
@@ -63,27 +65,28 @@ export function addShopCommands(program: Command): void {
   addRemove(shop);
 }
 
-const TEST_PLAN_HELP = 'what test orders issue: a plan by its id or name; without it they issue nothing';
+const TEST_PLAN_HELP = 'the plan that test orders issue, by its id or name; default: they issue nothing';
 
 /** The maximum number of messages in a list. */
 const MAX_PAGE = 1_000;
 const MAIL_HELP =
-  'key: customers are mailed the keys of their orders; none: the shop hands them out itself. The default goes by the kind';
+  'key: this service mails customers the keys of their orders; none: the shop delivers the keys itself. The default depends on the kind';
 const API_KEY_HELP =
-  'a file with an API key that may only read, to catch up (stripe, paddle, woocommerce); - reads standard input, none removes it';
-const SITE_HELP = 'of a woocommerce shop: its site, such as https://shop.example; none removes it';
+  'a file with a read-only API key for catching up (stripe, paddle, woocommerce); - reads standard input, none removes the key';
+const SITE_HELP = 'the site of a woocommerce shop, such as https://shop.example; none removes it';
 const GRACE_HELP =
-  'for so many days, such as 3d, a subscription goes on while its renewal is awaited; 0d: for none; default: LICENSING_GRACE_DAYS';
-const BILLING_HELP = 'where customers change how they pay, which they are mailed when a payment failed';
+  'the grace period of subscriptions, such as 3d: how long a licence keeps working while its renewal is awaited; 0d: no grace period; default: LICENSING_GRACE_DAYS';
+const BILLING_HELP =
+  'https address where customers change their payment method; customers get it by mail when a payment fails';
 const SECRET_HELP = 'a file with the secret that its messages are signed with; - reads standard input';
 
 function addAdd(shop: Command): void {
   shop
     .command('add')
     .description(
-      'Adds a shop, to map its articles or set its rules before its first order, or to receive its messages.',
+      'Adds a shop. Do this to map its articles or set its rules before the first order, or to receive its messages.',
     )
-    .argument('<name>', 'its name in orders: 1 to 40 of a-z, 0-9, _ and -')
+    .argument('<name>', 'its name in orders: 1 to 40 characters of a-z, 0-9, _ and -')
     .option(
       '--kind <kind>',
       `${SHOP_KINDS.join(', ')}. api posts orders with a token; the others send signed messages`,
@@ -96,11 +99,11 @@ function addAdd(shop: Command): void {
     .option('--site-url <url>', SITE_HELP, noneOr(webAddress))
     .option('--grace <days>', GRACE_HELP, graceDays)
     .option('--billing-url <url>', BILLING_HELP, webAddress)
-    .option('--test', 'everything it sends is for testing')
+    .option('--test', 'everything that it sends is for testing')
     .option('--test-plan <plan>', TEST_PLAN_HELP, label)
     .addHelpText(
       'after',
-      '\nExamples:\n  licensing shop add hikashop\n  licensing shop add stripe --kind stripe\n  licensing shop edit stripe --secret-file stripe-secret.txt\n\nMost senders show their secret for an address, so the address comes first.',
+      "\nExamples:\n  licensing shop add hikashop\n  licensing shop add stripe --kind stripe\n  licensing shop edit stripe --secret-file stripe-secret.txt\n\nMost senders show their secret only after you enter the address of the shop's messages, so add the shop first.",
     )
     .action((name: string, given: AddOptions, command: Command) =>
       withSession(command, async (session) => {
@@ -109,7 +112,7 @@ function addAdd(shop: Command): void {
         // The sender creates the secret for this address, and shows it.
         if (!isPosting(kind))
           output.note(
-            `Its messages go to ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
+            `Enter this address for its messages at the sender: ${config.publicUrl ?? 'https://YOUR.SITE'}${API_PATH}/hooks/${name}`,
           );
         const secret = await readSecret(given.secretFile);
         const access = await apiAccessOf(given);
@@ -129,11 +132,11 @@ function addAdd(shop: Command): void {
         output.print(added, `Shop ${name} is added.`);
         if (added.mail === 'key' && mailingOf(config) === undefined)
           output.note(
-            'Its customers are to be mailed their keys, and mail is not set up: docs/mail.md. With --mail none they are not.',
+            'This service should mail the keys to its customers, but mail is not set up (docs/mail.md). To let the shop deliver the keys: --mail none',
           );
         if (!isPosting(kind) && !added.verifies)
           output.note(
-            `It refuses every message until it has the secret that the sender shows for this address: licensing shop edit ${name} --secret-file FILE`,
+            `Every message is refused until you set the secret that the sender shows for this address: licensing shop edit ${name} --secret-file FILE`,
           );
         output.note(`To map its articles: licensing shop map ${name} SKU --plan ID`);
       }),
@@ -195,7 +198,7 @@ function addEdit(shop: Command): void {
   shop
     .command('edit')
     .description(
-      'Changes how a shop is tested, or the secret of its messages. "licensing shop rules" changes what its events do.',
+      `Changes a shop's secret, mails, grace period or test mode. "licensing shop rules" changes the effects of its events.`,
     )
     .argument('<name>', 'the shop')
     .option('--secret-file <file>', SECRET_HELP, fileOrInput)
@@ -203,10 +206,10 @@ function addEdit(shop: Command): void {
     .option('--api-key-file <file>', API_KEY_HELP, noneOr(fileOrInput))
     .option('--site-url <url>', SITE_HELP, noneOr(webAddress))
     .option('--grace <days>', GRACE_HELP, graceDays)
-    .option('--billing-url <url>', `${BILLING_HELP}; none: they are not`, noneOr(webAddress))
-    .option('--test <on|off>', 'on: everything it sends is for testing', oneOf(['on', 'off']))
-    .option('--test-plan <plan>', 'what test orders issue: a plan, or none', noneOr(label))
-    .option('--token <name>', 'give the shop and its orders to the issue tokens of this name', label)
+    .option('--billing-url <url>', `${BILLING_HELP}; none removes it`, noneOr(webAddress))
+    .option('--test <on|off>', 'on: everything that it sends is for testing', oneOf(['on', 'off']))
+    .option('--test-plan <plan>', 'the plan that test orders issue, or none', noneOr(label))
+    .option('--token <name>', 'assign the shop and its orders to the issue tokens with this name', label)
     .addHelpText(
       'after',
       '\nExamples:\n  licensing shop edit hikashop --test-plan none\n  licensing shop edit hikashop --token new-shop',
@@ -260,7 +263,7 @@ interface EditOptions {
 function addList(shop: Command): void {
   shop
     .command('list')
-    .description('Lists shops, and how many of their orders wait.')
+    .description('Lists shops, with the number of their waiting orders.')
     .addHelpText('after', '\nExample:\n  licensing shop list')
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -272,7 +275,7 @@ function addList(shop: Command): void {
               ...[one.name, one.kind, one.mail, one.waiting],
               ...[testsOf(one), changedRules(one)],
             ]),
-            'No shops. A shop is known once it is added, or has posted an order.',
+            'No shops. A shop is listed once it is added, or has posted an order.',
           ),
         );
       }),
@@ -295,18 +298,18 @@ function addMap(shop: Command): void {
   shop
     .command('map')
     .description(
-      "Lets a shop's article mean a plan, and runs the orders that waited for it. Without an article, shows the map.",
+      'Maps an article of a shop to a plan, and runs the orders that waited for it. Without an article, it shows the map.',
     )
     .argument('<shop>', 'the shop')
-    .argument('[sku]', "the article, as the shop's orders name it")
+    .argument('[sku]', "the article's name in the shop's orders")
     .option(
       '--plan <plan>',
-      'the plan by its id, or by its name; a second plan for the same article: a second licence',
+      "the plan's id or name; a second plan for the same article issues a second licence",
       label,
     )
     .option(
       '--quantity <what>',
-      'what three of it are: licenses, three licences; slots, one licence with the slots of three',
+      'what a quantity of three gives: licenses, three licences; slots, one licence with the slots of three',
       oneOf(SKU_QUANTITIES),
       'licenses' as SkuQuantity,
     )
@@ -328,7 +331,7 @@ function addMap(shop: Command): void {
           const plan = await requirePlanNamed(db, given.plan ?? '');
           const body = { sku, plan_id: plan.id, quantity: given.quantity };
           const mapped = await operate(session, shopOperations.mapShopSku, { path: { name }, body });
-          output.print(mapped, `"${mapped.sku}" means plan ${plan.id}, ${plan.name}.`);
+          output.print(mapped, `"${mapped.sku}" is mapped to plan ${plan.id}, ${plan.name}.`);
           if (mapped.ran.done + mapped.ran.waiting + mapped.ran.failed > 0) output.note(ranText(mapped.ran));
         }),
     );
@@ -349,8 +352,8 @@ async function printMap(session: Session, name: string): Promise<void> {
 
 function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations.runShop>): string {
   const ran = countOf(done, 'order that waited has run', 'orders that waited have run');
-  if (waiting + failed === 0) return `${ran}; none waits.`;
-  const failing = failed === 0 ? '' : `; ${failed} failed, and ${failed === 1 ? 'is' : 'are'} tried again`;
+  if (waiting + failed === 0) return `${ran}; no order waits.`;
+  const failing = failed === 0 ? '' : `; ${failed} failed, and will be tried again`;
   const others = orders
     .filter(({ state }) => state !== 'done')
     .map(({ id, order, state, reason }) => [
@@ -360,22 +363,20 @@ function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations
       state === 'failed' ? reason : describeWait(failures, reason ?? ''),
     ]);
   const list = formatTable(['ID', 'ORDER', 'STATE', 'REASON'], others);
-  return `${ran}; ${countOf(waiting, 'waits', 'wait')} still${failing}.\n${list}`;
+  return `${ran}; ${countOf(waiting, 'order still waits', 'orders still wait')}${failing}.\n${list}`;
 }
 
 function addUnmap(shop: Command): void {
   shop
     .command('unmap')
-    .description(
-      'Lets an article mean nothing from now on. Licences that it issued stay; its next orders wait.',
-    )
+    .description('Removes an article from the map. Its licences stay, and its next orders wait.')
     .argument('<shop>', 'the shop')
     .argument('<sku>', 'the article')
     .addHelpText('after', '\nExample:\n  licensing shop unmap hikashop PRO-1Y')
     .action((name: string, sku: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const unmapped = await operate(session, shopOperations.unmapShopSku, { path: { name, sku } });
-        session.output.print(unmapped, `"${sku}" means nothing any more.`);
+        session.output.print(unmapped, `"${sku}" is no longer mapped.`);
       }),
     );
 }
@@ -384,13 +385,13 @@ function addRules(shop: Command): void {
   shop
     .command('rules')
     .description(
-      "Shows what the events of a shop's orders do, or changes it for events from now on. Cancelling is final.",
+      "Shows the effects of a shop's events, or changes them for future events. A cancelled licence cannot be reinstated.",
     )
     .argument('<shop>', 'the shop')
-    .option('--on <event=effect>', 'such as refunded=cancel; repeat it for more', rule)
+    .option('--on <event=effect>', 'such as refunded=cancel; may be repeated', rule)
     .addHelpText(
       'after',
-      `\nEvents and what they may do, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${[...new Set([DEFAULT_RULES[rule], ...effectsOf(rule)])].join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
+      `\nEvents and their possible effects, the default first:\n${RULES.map((rule) => `  ${rule.padEnd(20)}${[...new Set([DEFAULT_RULES[rule], ...effectsOf(rule)])].join(', ')}`).join('\n')}\n  (reduced: an upgrade to fewer licences)\n\nExamples:\n  licensing shop rules hikashop\n  licensing shop rules hikashop --on refunded=cancel --on subscription_ended=suspend`,
     )
     .action((name: string, { on }: { on?: Record<string, Effect> }, command: Command) =>
       withSession(command, async (session) => {
@@ -418,7 +419,7 @@ function rule(text: string, before: Record<string, Effect> = {}): Record<string,
 function addRun(shop: Command): void {
   shop
     .command('run')
-    .description('Runs the orders of a shop that wait or failed. Mapping an article does so too.')
+    .description('Runs the orders of a shop that wait or failed. Mapping an article does this as well.')
     .argument('<shop>', 'the shop')
     .addHelpText('after', '\nExample:\n  licensing shop run hikashop')
     .action((name: string, _options: object, command: Command) =>
@@ -432,17 +433,17 @@ function addRun(shop: Command): void {
 function addMessages(shop: Command): void {
   shop
     .command('messages')
-    .description('Lists the messages that a receiver took, the newest first, and what became of each.')
+    .description('Lists the messages that a receiver got, newest first, with the result of each.')
     .argument('<shop>', 'the shop')
     .option(
       '--result <result>',
       `only those with this result: ${MESSAGE_RESULTS.join(', ')}`,
       oneOf(MESSAGE_RESULTS),
     )
-    .option('--limit <n>', `at most so many, ${MAX_PAGE} at the most`, integerUpTo(MAX_PAGE), 50)
+    .option('--limit <n>', `how many to list, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 50)
     .addHelpText(
       'after',
-      '\nunmatched: a refund, say, of a payment that no message has told of. It runs by itself once one does.\nunreadable: there is no order in it; the reason says why.\nqueued: a job works on it within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',
+      '\nunmatched: for example, a refund of a payment that no message has reported. It runs automatically once one does.\nunreadable: it contains no order, for the reason in the list.\nqueued: it will be processed within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',
     )
     .action((name: string, { result, limit }: { result?: MessageResult; limit: number }, command: Command) =>
       withSession(command, async (session) => {
@@ -466,18 +467,18 @@ function addCatchUp(shop: Command): void {
   shop
     .command('catch-up')
     .description(
-      "Reads a shop's own list of what it told, and takes what has not come. It runs once a night by itself.",
+      "Reads the shop's own list of messages, and takes those that did not arrive. The service does this every night.",
     )
     .argument('<shop>', 'the shop')
     .option(
       '--since <duration>',
-      'how far back, such as 3d; by default since the last run (stripe lists 30 days, paddle 90)',
+      'how far back to read, such as 3d; default: since the last run (stripe lists 30 days, paddle 90)',
       duration,
     )
-    .option('--api-url <url>', 'asks a test server on this machine instead of the shop', testApi)
+    .option('--api-url <url>', 'ask a test server on this machine instead of the shop', testApi)
     .addHelpText(
       'after',
-      '\nIt needs an API key that may only read: licensing shop edit SHOP --api-key-file FILE (docs/shop-catch-up.md). What came before changes nothing.\n\nExamples:\n  licensing shop catch-up stripe\n  licensing shop catch-up stripe --since 3d',
+      '\nIt needs a read-only API key: licensing shop edit SHOP --api-key-file FILE (docs/shop-catch-up.md). Messages that arrived before change nothing.\n\nExamples:\n  licensing shop catch-up stripe\n  licensing shop catch-up stripe --since 3d',
     )
     .action((name: string, { since, apiUrl }: { since?: string; apiUrl?: string }, command: Command) =>
       withSession(command, async (session) => {
@@ -500,7 +501,7 @@ function addCatchUp(shop: Command): void {
         } while (!ran.done && ran.failure === null && ++runs < MAX_RUNS);
         if (ran.failure !== null)
           throw new OperatorError(
-            `The list of ${name} could not be read to its end: ${ran.message ?? ''}. What was taken stays, and the next run goes on there.`,
+            `The list of ${name} could not be read to its end: ${ran.message ?? ''}. Messages that were taken stay, and the next run continues from there.`,
           );
         output.print({ ...ran, ...total }, () => `${caughtUpText(total.pages, total.caught_up)}.`);
         if (total.refused > 0)
@@ -512,7 +513,7 @@ function addCatchUp(shop: Command): void {
 }
 
 function caughtUpText(pages: number, messages: number): string {
-  const had = countOf(messages, 'message that had not come', 'messages that had not come');
+  const had = countOf(messages, 'message that had not arrived', 'messages that had not arrived');
   return `${countOf(pages, 'page', 'pages')} read, ${had}`;
 }
 

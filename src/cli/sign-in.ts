@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { formatTimestamp } from '../base/days';
-import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../access/one-time-codes';
+import { createCode, OPERATOR_CODE_TTL_MS } from '../access/one-time-codes';
 import { API_PATH } from '../licensing/api';
 import { readPublicUrl, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
@@ -13,15 +13,15 @@ export type SignInScope = (typeof SIGN_IN_SCOPES)[number];
 export function addSignInCommand(program: Command): void {
   program
     .command('sign-in')
-    .description("Prints a link to the operator's pages. It signs in once, within ten minutes.")
+    .description("Prints a link to the operator's pages. It works once, within ten minutes.")
     .option(
       '--base-url <url>',
-      "the site's address, as https://shop.example; else LICENSING_PUBLIC_URL",
+      "the site's address, such as https://shop.example; default: LICENSING_PUBLIC_URL",
       siteAddress,
     )
     .option(
       '--scope <scope>',
-      'what the session may do. read: see everything but keys. write: everything',
+      'what the session may do. read: see everything except keys. write: everything',
       oneOf(SIGN_IN_SCOPES),
       'write',
     )
@@ -36,14 +36,14 @@ export function addSignInCommand(program: Command): void {
           );
         const name = actor.replace(/^operator:/, '');
         const codeFor = { kind: 'operator', actor, name, scope, operatorId: null } as const;
-        const code = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, now);
+        const code = await createCode(db, codeFor, OPERATOR_CODE_TTL_MS, now);
         const url = `${site}${API_PATH}/pages/enter/${code}`;
-        const expiresAt = formatTimestamp(new Date(now.getTime() + OPERATOR_CODE_LIFETIME_MS));
+        const expiresAt = formatTimestamp(new Date(now.getTime() + OPERATOR_CODE_TTL_MS));
         output.print({ url, expires_at: expiresAt }, url);
-        output.note(`Open it before ${expiresAt}. It signs in once: pass it on to nobody.`);
+        output.note(`Open it before ${expiresAt}. It works once: do not pass it on.`);
         if (baseUrl === undefined && config.operatorUrl === undefined)
           output.note(
-            'It opens on this machine only, because LICENSING_PUBLIC_URL is not set. For another one: --base-url https://YOUR.SITE',
+            'It works only on this machine, because LICENSING_PUBLIC_URL is not set. For other machines: --base-url https://YOUR.SITE',
           );
       }),
     );

@@ -15,7 +15,7 @@ import { formatTable } from './tables';
 export function addSigningKeyCommands(program: Command): void {
   const signingKey = program
     .command('signing-key')
-    .description('Keys that sign answers and files, which the software of customers verifies.');
+    .description("Keys that sign answers and files, so that customers' software can verify them.");
   addAdd(signingKey);
   addList(signingKey);
   addRetire(signingKey);
@@ -24,7 +24,9 @@ export function addSigningKeyCommands(program: Command): void {
 function addAdd(signingKey: Command): void {
   signingKey
     .command('add')
-    .description('Makes a key. The first signs at once, a further one when the current one is retired.')
+    .description(
+      'Makes a key. The first key signs at once. A further key signs when the current one is retired.',
+    )
     .addHelpText(
       'after',
       '\nIts private part is sealed with LICENSING_KEY_SECRET, and never shown.\n\nExample:\n  licensing signing-key add',
@@ -38,10 +40,10 @@ function addAdd(signingKey: Command): void {
           added,
           state === 'current'
             ? `Signing key ${kid} signs from now on.`
-            : `Signing key ${kid} is there. It signs when the current one is retired.`,
+            : `Signing key ${kid} is added. It signs when the current one is retired.`,
         );
         output.note(
-          'Build it into your software now, with the other ones: "licensing signing-key list --php" prints them.',
+          'Build it into your software now, together with the other keys: "licensing signing-key list --php" prints them.',
         );
       }),
     );
@@ -60,7 +62,7 @@ function addList(signingKey: Command): void {
     .option('--pem', 'print the public keys in PEM')
     .addHelpText(
       'after',
-      '\n--php and --pem leave out keys whose tokens no longer count.\n\nExamples:\n  licensing signing-key list\n  licensing signing-key list --php',
+      '\n--php and --pem leave out keys whose tokens are no longer valid.\n\nExamples:\n  licensing signing-key list\n  licensing signing-key list --php',
     )
     .action(({ php = false, pem = false }: ListOptions, command: Command) => {
       if (php && pem) command.error('error: --php and --pem exclude each other', { exitCode: 2 });
@@ -104,12 +106,12 @@ function keyTable(keys: SigningKeyInUse[]): string {
 function addRetire(signingKey: Command): void {
   signingKey
     .command('retire')
-    .description('Ends the signing with a key; the next one signs within ten seconds.')
+    .description('Stops signing with a key. The next one signs within ten seconds.')
     .argument('<kid>', 'name of the key: "licensing signing-key list" shows it')
-    .option('--compromised', 'somebody else may have its private part: it is out of keys.json at once')
+    .option('--compromised', 'someone else may have its private part: remove it from keys.json at once')
     .addHelpText(
       'after',
-      '\nWhat it has signed still counts to its end, unless it is compromised.\n\nExample:\n  licensing signing-key retire 2026-1',
+      '\nTokens that it has signed stay valid until they expire, unless the key is compromised.\n\nExample:\n  licensing signing-key retire 2026-1',
     )
     .action((kid: string, { compromised = false }: { compromised?: boolean }, command: Command) =>
       withSession(command, async (session) => {
@@ -118,7 +120,7 @@ function addRetire(signingKey: Command): void {
         session.output.print(retired, `Signing key ${kid} is retired.`);
         if (compromised)
           session.output.note(
-            'Software that has it built in goes on accepting it: publish a version with the other keys only.',
+            'Software with this key built in still accepts it: publish a version that contains only the other keys.',
           );
       }),
     );

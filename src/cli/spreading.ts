@@ -3,17 +3,17 @@ import { reportedSiteOperations } from '../operations/reported-sites';
 import { withSession } from './command';
 import { operateAll } from './operate';
 import { formatTable } from './tables';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 
 export function addSpreadingCommand(program: Command): void {
   program
     .command('spreading')
     .description(
-      'Lists keys in many hands: more networks downloaded by them in 30 days than their slots explain.',
+      'Lists keys that may have been shared: more networks used them for downloads in 30 days than their slots explain.',
     )
     .addHelpText(
       'after',
-      '\nNothing is refused by it. To give the customer a new key: licensing license rekey.\n\nExample:\n  licensing spreading',
+      '\nThe service does not refuse such keys. To give the customer a new key: licensing license rekey.\n\nExample:\n  licensing spreading',
     )
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -31,9 +31,9 @@ export function addSpreadingCommand(program: Command): void {
                 one.networks,
                 one.most,
                 one.at,
-                [...new Set(one.sites.map(({ site }) => withAsciiForm(site)))].slice(0, 3).join(', ') || null,
+                [...new Set(one.sites.map(({ site }) => inBothForms(site)))].slice(0, 3).join(', ') || null,
               ]),
-              'No key is in many hands.',
+              'No key seems to be shared.',
             ),
           [],
         );

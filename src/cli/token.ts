@@ -6,7 +6,7 @@ import { operate, operateAll, parseFieldValue, type BodyOf } from './operate';
 import { formatTable } from './tables';
 
 const SCOPE_HELP =
-  'what it may do. read: see everything but keys. issue, for a shop: issue licences, and handle those it issued. write: everything';
+  'what it may do. read: see everything except keys. issue, for a shop: issue licences, and change those that it issued. write: everything';
 
 export function addTokenCommands(program: Command): void {
   const token = program.command('token').description("Tokens of the operator's API, for shops and scripts.");
@@ -20,13 +20,13 @@ type Scope = BodyOf<typeof tokenOperations.addToken>['scope'];
 function addAdd(token: Command): void {
   token
     .command('add')
-    .description('Makes a token and prints it, this once: only its digest is stored.')
-    .requiredOption('--name <name>', 'who uses it; the history shows it as token:NAME', label)
+    .description('Makes a token and prints it. It is shown only now, because only its digest is stored.')
+    .requiredOption('--name <name>', 'the name of its user; the history shows it as token:NAME', label)
     .requiredOption('--scope <scope>', SCOPE_HELP, parseFieldValue(tokenOperations.addToken, 'scope'))
-    .option('--expires <date>', 'its last day, the whole of it (UTC); without it, it never expires', endText)
+    .option('--expires <date>', 'its last day (UTC); default: it never expires', endText)
     .addHelpText(
       'after',
-      '\nCalls send it as "Authorization: Bearer lgw_...". A licence keeps the name of the issue token that issued it: to replace that token, revoke it and make one of the same name.' +
+      '\nCalls send it as "Authorization: Bearer lgw_...". A licence keeps the name of the issue token that issued it. To replace such a token, revoke it and make one with the same name.' +
         '\n\nExample:\n  licensing token add --name shop --scope issue --expires 2027-12-31',
     )
     .action(({ name, scope, expires }: { name: string; scope: Scope; expires?: string }, command: Command) =>
@@ -37,7 +37,7 @@ function addAdd(token: Command): void {
         const { id, expires_at: end } = added;
         output.print(added, added.token);
         output.note(
-          `Keep it now: it cannot be shown again. It is token ${id}, and ends with "licensing token revoke ${id}"${end === null ? '' : ` or on ${end}`}.`,
+          `Store it now: it cannot be shown again. It is token ${id}${end === null ? '' : `, and expires on ${end}`}. To revoke it: licensing token revoke ${id}`,
         );
         output.note(CAN[scope]);
       }),
@@ -45,17 +45,17 @@ function addAdd(token: Command): void {
 }
 
 const CAN: Record<Scope, string> = {
-  read: 'Whoever has it can read customers, licences, sites and history, and change nothing.',
+  read: 'Anyone who has it can read customers, licences, sites and history, but change nothing.',
   issue:
-    'Whoever has it can issue licences with their keys, and renew, suspend, reinstate or cancel those it issued. It sees no others.',
+    'Anyone who has it can issue licences with their keys, and renew, suspend, reinstate or cancel the licences that it issued. It cannot see other licences.',
   write:
-    'Whoever has it can do everything: read keys, publish packages to all customers, and make further tokens.',
+    'Anyone who has it can do everything: read keys, publish packages to all customers, and make more tokens.',
 };
 
 function addList(token: Command): void {
   token
     .command('list')
-    .description('Lists tokens that are not revoked, without the tokens themselves.')
+    .description('Lists tokens that are not revoked. The tokens themselves are not shown.')
     .addHelpText('after', '\nExample:\n  licensing token list')
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
@@ -79,7 +79,7 @@ function addList(token: Command): void {
 function addRevoke(token: Command): void {
   token
     .command('revoke')
-    .description('Ends a token: every instance refuses it within two seconds. It cannot be brought back.')
+    .description('Revokes a token: every instance refuses it within two seconds. This cannot be undone.')
     .argument('<id>', 'id of the token: "licensing token list" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing token revoke 3')
     .action((id: number, _options: object, command: Command) =>

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { unmatchedOperations } from '../operations/unmatched';
 import { UNMATCHED_STATES, type Unmatched } from '../orders/unmatched-views';
-import { oneOf, positiveInteger, integerUpTo } from './arguments';
+import { oneOf, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage } from './operate';
 import { formatTable } from './tables';
@@ -10,7 +10,7 @@ export function addUnmatchedCommands(program: Command): void {
   const unmatched = program
     .command('unmatched')
     .description(
-      'What shops told of money that belongs to no order, line or payment that is known: it is assigned to a licence, a licence is issued for it, or it is left.',
+      'Events about money that match no known order, line or payment. You can assign one to a licence, issue a licence for it, or leave it.',
     );
   addList(unmatched);
   addAssign(unmatched);
@@ -30,14 +30,14 @@ interface ListOptions {
 function addList(unmatched: Command): void {
   unmatched
     .command('list')
-    .description('Lists it, the newest first, a page at a time.')
+    .description('Lists unmatched events, newest first, a page at a time.')
     .option('--shop <name>', 'only of this shop')
     .option('--state <state>', `one of ${UNMATCHED_STATES.join(', ')}`, oneOf(UNMATCHED_STATES), 'open')
-    .option('--limit <n>', 'how many at the most', integerUpTo(500), 100)
-    .option('--after <cursor>', 'the next page, as this one names it at its end')
+    .option('--limit <n>', 'how many to list', upTo(500), 100)
+    .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',
-      '\nWhat it lacks may come yet: then it counts, and is listed no more.\n\nExample:\n  licensing unmatched list --shop stripe',
+      '\nIf the missing order or payment arrives later, the event runs automatically and leaves this list.\n\nExample:\n  licensing unmatched list --shop stripe',
     )
     .action(({ shop, state, limit, after }: ListOptions, command: Command) =>
       withSession(command, async (session) => {
@@ -69,7 +69,7 @@ function addList(unmatched: Command): void {
 function addAssign(unmatched: Command): void {
   unmatched
     .command('assign')
-    .description('Says which licence it is about. Its order or subscription renews that licence from now on.')
+    .description('Assigns it to a licence. Its order or subscription renews that licence from now on.')
     .argument('<id>', ID, positiveInteger)
     .requiredOption('--license <id>', 'the licence', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing unmatched assign 3 --license 12')
@@ -78,7 +78,7 @@ function addAssign(unmatched: Command): void {
         const wanted = { path: { id }, body: { license_id: license } };
         session.output.print(
           await operate(session, unmatchedOperations.assignUnmatched, wanted),
-          `It belongs to licence ${license}, and has run: "licensing license show ${license}" shows what it did.`,
+          `It is assigned to licence ${license}, and has run. To see the licence: licensing license show ${license}`,
         );
       }),
     );
@@ -88,7 +88,7 @@ function addIssue(unmatched: Command): void {
   unmatched
     .command('issue')
     .description(
-      "Issues a licence for it, to the customer that the shop told. The key is mailed as the shop's are.",
+      'Issues a licence for it, to the customer that the shop named. The key is mailed by the rule of the shop.',
     )
     .argument('<id>', ID, positiveInteger)
     .requiredOption('--plan <id>', 'the plan: "licensing plan list" shows them', positiveInteger)
@@ -105,13 +105,13 @@ function addIssue(unmatched: Command): void {
 function addLeave(unmatched: Command): void {
   unmatched
     .command('leave')
-    .description('Settles it without a change. It is counted no more.')
+    .description('Settles it without a change. It is no longer listed as open.')
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing unmatched leave 3')
     .action((id: number, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const left = await operate(session, unmatchedOperations.leaveUnmatched, { path: { id } });
-        session.output.print(left, 'It is left as it is.');
+        session.output.print(left, 'It is settled, and nothing was changed.');
       }),
     );
 }

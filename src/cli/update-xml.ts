@@ -6,7 +6,7 @@ import { requireWebAddress } from '../joomla/addresses';
 import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
-import type { SimulatedSite } from '../joomla/updater/offer';
+import type { SiteSystem } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/saved-options';
 import type { UpdateXmlInput } from '../joomla/update-xml/settings';
@@ -14,11 +14,7 @@ import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
-import {
-  regenerateUpdateXml,
-  type RegeneratedXml,
-  type UpdateXmlState,
-} from '../joomla/regenerate-update-xml';
+import { regenerateUpdateXml, type XmlResult, type UpdateXmlState } from '../joomla/regenerate-update-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
@@ -29,7 +25,7 @@ import { createOutput, withSession, type Output, type Session } from './command'
 import { withDatabaseHint, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
 import { describeError } from './describe-error';
 import { printable } from './printable';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
 interface WriteOptions extends Omit<UpdateXmlInput, 'tag'> {
@@ -42,7 +38,7 @@ interface TryOptions {
   installed: string;
   joomla: string;
   php: string;
-  database?: SimulatedSite['database'];
+  database?: SiteSystem['database'];
   minimumStability: Stability;
   ca?: string[];
   element?: string;
@@ -52,14 +48,14 @@ interface TryOptions {
 }
 
 export const ALLOW_DOWNGRADE =
-  'offer versions below a withdrawn one too; a site that still lists that one then installs an older version';
+  'also offer versions below a withdrawn one; a site that still lists the withdrawn one then installs an older version';
 const CA_HELP =
-  'authorities that may have signed the certificates, in PEM form, beside those that Node knows';
+  'CA certificates in PEM form that may have signed the certificates, in addition to those that Node knows';
 
 export function addUpdateXmlCommands(program: Command): void {
   const updateXml = program
     .command('update-xml')
-    .description("What Joomla's updater reads; you host it, as a static file.");
+    .description("The update XML: a static file that Joomla's updater reads from your site.");
   addWrite(updateXml);
   addLint(updateXml);
   addTry(updateXml);
@@ -69,18 +65,24 @@ function addWrite(updateXml: Command): void {
   updateXml
     .command('write')
     .description(
-      'Writes the update XML of a product. Options are remembered: next time --product is enough. An empty text forgets one.',
+      'Writes the update XML of a product. It remembers its options, so next time --product is enough. An empty text removes an option.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
-    .option('--base-url <url>', "the site's address, as https://shop.example; else LICENSING_PUBLIC_URL")
-    .option('--out <file>', 'the file to write; else one in LICENSING_XML_DIR, which nginx or Apache serves')
-    .option('--info-url <url>', 'page about the product; else the base address')
-    .option('--info-title <text>', "that page's title; else the product's name")
-    .option('--description <text>', "else the product's name")
-    .option('--element <element>', "Joomla's name of the extension, as pkg_example", elementName)
+    .option(
+      '--base-url <url>',
+      "the site's address, such as https://shop.example; default: LICENSING_PUBLIC_URL",
+    )
+    .option(
+      '--out <file>',
+      'the file to write; default: a file in LICENSING_XML_DIR, which nginx or Apache serves',
+    )
+    .option('--info-url <url>', 'a page about the product; default: the base address')
+    .option('--info-title <text>', "the title of that page; default: the product's name")
+    .option('--description <text>', "the description of the update; default: the product's name")
+    .option('--element <element>', "Joomla's name of the extension, such as pkg_example", elementName)
     .option(
       '--type <type>',
-      `${EXTENSION_TYPES.join(', ')}; else what the element says`,
+      `${EXTENSION_TYPES.join(', ')}; default: the type that the element shows`,
       orEmpty(oneOf(EXTENSION_TYPES)),
     )
     .option(
@@ -88,13 +90,17 @@ function addWrite(updateXml: Command): void {
       'site or administrator; needed for modules and templates',
       orEmpty(oneOf(EXTENSION_CLIENTS)),
     )
-    .option('--folder <group>', "a plugin's group, as system")
-    .option('--target-platform <regex>', `versions of Joomla; else ${DEFAULT_TARGET_PLATFORM}`)
-    .option('--php-minimum <version>', `else ${DEFAULT_PHP_MINIMUM}`)
-    .option('--supported-databases <list>', 'as mysql=8.0.13,mariadb=10.4; else any', databaseMinimums)
+    .option('--folder <group>', "a plugin's group, such as system")
+    .option('--target-platform <regex>', `the versions of Joomla; default: ${DEFAULT_TARGET_PLATFORM}`)
+    .option('--php-minimum <version>', `the lowest version of PHP; default: ${DEFAULT_PHP_MINIMUM}`)
+    .option(
+      '--supported-databases <list>',
+      'such as mysql=8.0.13,mariadb=10.4; default: any',
+      databaseMinimums,
+    )
     .option(
       '--tag <tag>',
-      `${STABILITIES.join(', ')} for the highest version; else what it says`,
+      `${STABILITIES.join(', ')} the stability of the highest version; default: the one that its number shows`,
       oneOf(STABILITIES),
     )
     .option('--allow-downgrade', ALLOW_DOWNGRADE)
@@ -114,9 +120,9 @@ function addWrite(updateXml: Command): void {
 function addLint(updateXml: Command): void {
   updateXml
     .command('lint')
-    .description('Finds what makes updates fail, most of which Joomla does silently.')
-    .argument('<file-or-url>', 'a file, or the address it is hosted at')
-    .option('--key <key>', `fetch the packages with this licence key too; ${FROM_STANDARD_INPUT}`)
+    .description('Finds errors that make updates fail. Joomla does not show most of them.')
+    .argument('<file-or-url>', 'a file, or the address of the update XML')
+    .option('--key <key>', `also fetch the packages, with this licence key; ${FROM_STANDARD_INPUT}`)
     .option('--ca <file>', CA_HELP, authorities)
     .addHelpText(
       'after',
@@ -131,8 +137,7 @@ function addLint(updateXml: Command): void {
       const errors = findings.filter(({ level }) => level === 'error').length;
       output.print(
         { source, errors, warnings: findings.length - errors, findings: findings.map(findingJson) },
-        () =>
-          findings.length === 0 ? 'Nothing is wrong with it.' : findings.map(describeFinding).join('\n'),
+        () => (findings.length === 0 ? 'No errors were found.' : findings.map(describeFinding).join('\n')),
       );
       if (errors > 0)
         throw new OperatorError(errors === 1 ? 'There is one error.' : `There are ${errors} errors.`);
@@ -143,28 +148,35 @@ function addTry(updateXml: Command): void {
   updateXml
     .command('try')
     .description(
-      "Updates as a customer's Joomla would, and says what its administrator sees. Nothing is installed.",
+      "Tries an update in the way that a customer's Joomla does, and prints what the site's administrator sees. Nothing is installed.",
     )
-    .argument('<url>', 'the address the update XML is hosted at')
-    .requiredOption('--key <key>', `as typed into the Download Key field; ${FROM_STANDARD_INPUT}`)
-    .requiredOption('--installed <version>', 'the version the site has', installedVersion)
+    .argument('<url>', 'the address of the update XML')
+    .requiredOption(
+      '--key <key>',
+      `the licence key, as it is typed into the Download Key field; ${FROM_STANDARD_INPUT}`,
+    )
+    .requiredOption('--installed <version>', 'the version that is installed on the site', installedVersion)
     .option('--ca <file>', CA_HELP, authorities)
-    .option('--joomla <version>', "the site's Joomla", releaseVersion, ASSUMED_JOOMLA)
-    .option('--php <version>', "the site's PHP", releaseVersion, '8.2.0')
+    .option('--joomla <version>', "the site's version of Joomla", releaseVersion, ASSUMED_JOOMLA)
+    .option('--php <version>', "the site's version of PHP", releaseVersion, '8.2.0')
     .option(
       '--database <type=version>',
-      "the site's database, as mysql=8.0.36; else one that will do",
+      "the site's database, such as mysql=8.0.36; default: one that is supported",
       siteDatabase,
     )
     .option('--minimum-stability <tag>', STABILITIES.join(', '), oneOf(STABILITIES), 'stable')
-    .option('--element <element>', 'of the installed extension; else as in the XML')
-    .option('--type <type>', 'of the installed extension; else as in the XML', oneOf(EXTENSION_TYPES))
+    .option('--element <element>', 'of the installed extension; default: the one in the XML')
+    .option(
+      '--type <type>',
+      'of the installed extension; default: the one in the XML',
+      oneOf(EXTENSION_TYPES),
+    )
     .option(
       '--client <client>',
-      'of the installed extension; else as its type has it',
+      'of the installed extension; default: the usual one for its type',
       oneOf(EXTENSION_CLIENTS),
     )
-    .option('--folder <group>', 'of the installed extension; else as in the XML')
+    .option('--folder <group>', 'of the installed extension; default: the one in the XML')
     .addHelpText(
       'after',
       '\nExample:\n  licensing update-xml try https://shop.example/updates/pkg_example.xml --key - --installed 1.0.0 < key.txt',
@@ -193,7 +205,7 @@ export async function writeAndLint(
   given: UpdateXmlInput,
 ): Promise<WrittenXml> {
   const { db, config } = session;
-  const written = await writeUpdateXml(db, productId, given, process.cwd(), protectedFiles(config), config);
+  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config), config);
   await noteWritten(session, productId, written);
   return written;
 }
@@ -209,25 +221,25 @@ export async function regenerateAndDescribe(
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
   const followed = await regenerateQuietly(session, productId);
-  return { json: stateJson(followed), line: await describeRegeneration(session, productId, what, followed) };
+  return { json: stateJson(followed), line: await describeXml(session, productId, what, followed) };
 }
 
 /** Writes the update XML after a change, without notes. */
-export function regenerateQuietly({ db, config }: Session, productId: number): Promise<RegeneratedXml> {
-  return regenerateUpdateXml(db, config, productId, { own: protectedFiles(config) });
+export function regenerateQuietly({ db, config }: Session, productId: number): Promise<XmlResult> {
+  return regenerateUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
 /** Notes the outcome for the update XML of a change. @returns the line for the text */
-export async function describeRegeneration(
+export async function describeXml(
   session: Session,
   productId: number,
   what: string,
-  { state, written, fault }: RegeneratedXml,
+  { state, written, fault }: XmlResult,
 ): Promise<string[]> {
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')
     session.output.note(
-      `note: ${what}. ${describeError(withDatabaseHint(fault, session.config))} When that is mended: ${writeCommand(productId)}`,
+      `note: ${what}. ${describeError(withDatabaseHint(fault, session.config))} Once that is fixed: ${writeCommand(productId)}`,
     );
   return written ? [describeWritten(written)] : [];
 }
@@ -243,13 +255,13 @@ export function stateJson({ state, url }: UpdateXmlState) {
 async function noteWritten({ output }: Session, productId: number, written: WrittenXml): Promise<void> {
   if (written.assumedPackage !== undefined)
     output.note(
-      `note: "${written.assumedPackage}" is written as a package, as neither a prefix nor --type says what it is. If it is something else, say so, as: licensing update-xml write --product ${productId} --type plugin --folder GROUP`,
+      `note: "${written.assumedPackage}" is written as a package, because neither its prefix nor --type shows its type. If it is not a package, give the type, for example: licensing update-xml write --product ${productId} --type plugin --folder GROUP`,
     );
   const { heldBack } = written;
   if (heldBack) {
     const { versions, withdrawn } = heldBack;
     output.note(
-      `note: ${versions.join(', ')} ${versions.length === 1 ? 'is' : 'are'} not offered, because ${withdrawn} was withdrawn: a site that still lists ${withdrawn} would install at the click what the XML offers instead, even over a newer version. Publish a version above ${withdrawn}. To offer the lower one all the same: licensing update-xml write --product ${productId} --allow-downgrade`,
+      `note: ${versions.join(', ')} ${versions.length === 1 ? 'is' : 'are'} not offered, because ${withdrawn} was withdrawn: a site that still lists ${withdrawn} would install the version that the XML offers instead, even over a newer version. Publish a version above ${withdrawn}. To offer the lower one anyway: licensing update-xml write --product ${productId} --allow-downgrade`,
     );
   }
   const findings = (await lintUpdateXml(Buffer.from(written.xml))).filter(
@@ -261,7 +273,7 @@ async function noteWritten({ output }: Session, productId: number, written: Writ
   if (written.leftBehind !== undefined)
     output.note(
       printable(
-        `note: ${written.leftBehind} stays as it is, and is not written any more: from now on ${written.out} is. A site that asks for the earlier one is offered what that says.`,
+        `note: from now on, ${written.out} is written instead of ${written.leftBehind}, which stays unchanged. Sites that read the former file are still offered the versions in it.`,
       ),
     );
 }
@@ -310,7 +322,7 @@ async function withReleases<T>(
   } catch (error) {
     if (!isWithoutDatabase(error)) throw error;
     output.note(
-      'Not compared with what is published: the database is not configured, not reachable or not migrated.',
+      'The XML was not compared with the published versions: the database is not configured, not reachable or not migrated.',
     );
     return work({});
   }
@@ -334,7 +346,7 @@ function describeVerdict({ steps, messages, remedy, offered }: UpdateVerdict): s
   const lines = steps.map(({ name, result, text }) => printable(`${signs[result]}  ${name}: ${text}`));
   lines.push('', 'The administrator of the site reads:');
   if (!offered) lines.push('  (the update is not in the list)');
-  else if (messages.length === 0) lines.push('  (nothing beside what is said above)');
+  else if (messages.length === 0) lines.push('  (no other message)');
   lines.push(...messages.map((message) => printable(`  ${message}`)));
   if (remedy !== undefined) lines.push('', 'What to do:', `  ${remedy}`);
   return lines.join('\n');
@@ -342,14 +354,15 @@ function describeVerdict({ steps, messages, remedy, offered }: UpdateVerdict): s
 
 /** Accepts any version that a manifest may contain. */
 function installedVersion(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('It must be the version the site has, as 1.0.0.');
+  if (text.trim() === '')
+    throw new InvalidArgumentError('It must be the version that is installed on the site, such as 1.0.0.');
   return text;
 }
 
 /** Completes 8.2 to 8.2.0, because PHP's version_compare ranks 8.2 below 8.2.0. */
 function releaseVersion(text: string): string {
   if (!/^[0-9]+(\.[0-9]+){1,3}([.+~-].*)?$/.test(text))
-    throw new InvalidArgumentError('It must be a version, as 5.3.0.');
+    throw new InvalidArgumentError('It must be a version, such as 5.3.0.');
   return /^[0-9]+\.[0-9]+$/.test(text) ? `${text}.0` : text;
 }
 
@@ -370,9 +383,11 @@ function databaseMinimums(text: string): DatabaseMinimums {
   );
 }
 
-function siteDatabase(text: string): NonNullable<SimulatedSite['database']> {
+function siteDatabase(text: string): NonNullable<SiteSystem['database']> {
   const [, type = '', version = ''] = /^\s*([a-z]+)=([0-9][0-9A-Za-z.+-]*)\s*$/.exec(text) ?? [];
   if (!(DATABASES as readonly string[]).includes(type))
-    throw new InvalidArgumentError(`It must read as mysql=8.0.13, with one of ${DATABASES.join(', ')}.`);
+    throw new InvalidArgumentError(
+      `It must have the form mysql=8.0.13, with one of ${DATABASES.join(', ')}.`,
+    );
   return { type, version };
 }

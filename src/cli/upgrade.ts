@@ -17,7 +17,7 @@ import {
 import { readText, writeText } from '../setup/files';
 import { appendToJournal, readJournal, SETUP_STATE_DIR, lastWrittenText } from '../setup/journal';
 import { heldLock } from '../setup/lock';
-import { asUser, lastLines, runProgram, runOrThrow } from '../setup/machine';
+import { asUser, lastLines, runLine, runOrThrow } from '../setup/machine';
 import { readInstances, requireSystemd, rollingRestart, unitProperty, waitUntilReady } from '../setup/units';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -25,14 +25,14 @@ import { withDatabase } from '../setup/database';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   lockMachineChanges,
-  CURRENT_LINK,
+  CURRENT,
   commandLineOf,
   NGINX_FILES,
   packagedUnit,
   packageOwning,
   requireRoot,
   settingsOfUnit,
-  throwIfStopRequested,
+  throwIfStopped,
   currentTree,
   UNIT,
   UNIT_FILE,
@@ -60,24 +60,24 @@ interface UpgradeOptions {
 export function addUpgradeCommand(program: Command): void {
   program
     .command('upgrade')
-    .summary('take another version into use, or go back to the one before')
+    .summary('upgrade to another version, or go back to the one before')
     .description(
-      'Makes a backup of the tables, puts the new version beside the one that runs, brings the tables up to date, and restarts the instances in turns: ' +
-        "with two of them no request is refused. The web server's files follow when they changed, and the doctor looks at it all. Run it as root. " +
-        'With --back it returns to the version before, and to the backup where the tables are no longer those of that version.',
+      'Makes a backup of the tables, installs the new version next to the present one, brings the tables up to date, and restarts one instance after the other: ' +
+        "with two instances, no request is refused. It also updates the web server's files if they changed, and the doctor checks the result. Run it as root. " +
+        'With --back, it returns to the version before. If that version cannot use the present tables, it also restores the backup.',
     )
     .argument(
       '[file]',
-      'the archive or the .deb of the new version, or a folder with its built tree',
+      'the archive or the .deb of the new version, or a folder with its built program',
       fileName,
     )
-    .option('--no-backup', 'without a backup of the tables')
+    .option('--no-backup', 'make no backup of the tables')
     .option(
       '--ca <file>',
-      "authorities that may have signed the site's certificate, in PEM form; else those of NODE_EXTRA_CA_CERTS, or of the set-up or upgrade before",
+      "CA certificates in PEM form that may have signed the site's certificate; default: those of NODE_EXTRA_CA_CERTS, or of the last setup or upgrade",
       caFile,
     )
-    .option('--back', 'return to the version before; it says what was written since and is lost')
+    .option('--back', 'return to the version before; it prints which data since the upgrade are lost')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing upgrade licensing-gateway-0.2.0-linux-x64.tar.gz\n  licensing upgrade --back',
@@ -120,7 +120,7 @@ async function readLive(): Promise<Live> {
   const tree = currentTree();
   const version = tree === undefined ? undefined : versionOfTree(tree);
   if (tree === undefined || version === undefined)
-    throw new OperatorError(`Nothing is installed in ${CURRENT_LINK}. "licensing setup" installs it.`);
+    throw new OperatorError(`Nothing is installed in ${CURRENT}. "licensing setup" installs it.`);
   const unit = packagedUnit() ?? UNIT_FILE;
   const envFile = await settingsOfUnit(readText(unit) ?? '');
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
@@ -185,17 +185,17 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
   const last = readUpgrade();
   if (last?.replaced !== undefined)
     throw new OperatorError(
-      `A way back to ${last.from.version} was cut off while it read the tables of the backup. Nothing was changed. Finish it first: licensing upgrade --back`,
+      `An earlier "upgrade --back" to ${last.from.version} was interrupted while it restored the tables. Nothing was changed. Finish it first: licensing upgrade --back`,
     );
   const path = resolve(given);
   const isPackage = path.endsWith('.deb');
   if (live.owner !== undefined && !isPackage)
     throw new OperatorError(
-      `The program in ${CURRENT_LINK} belongs to the package ${live.owner}, which dpkg keeps: give the .deb of the new version. Nothing was changed.`,
+      `The program in ${CURRENT} belongs to the package ${live.owner}: give the .deb of the new version. Nothing was changed.`,
     );
   if (live.owner === undefined && isPackage)
     throw new OperatorError(
-      `The program in ${CURRENT_LINK} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
+      `The program in ${CURRENT} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
     );
   if (isPackage) return upgradePackage(live, path, withBackup, output);
   refuseDataIn(live);
@@ -206,18 +206,18 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
     await moveSettingsToEtc(live.tree, next.path);
     const { completed } = await requireMigratable(live, next.path);
     output.note(`The new version ${next.version} is in ${next.path}.`);
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
     const cutOff =
       last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
     if (cutOff !== undefined)
       output.note(
-        `An upgrade to ${cutOff.to.version} was cut off when it had changed tables. ${cutOff.backup === undefined ? 'It made no backup (--no-backup), so there is no way back' : 'The way back is to the tables from before that one'}.`,
+        `An upgrade to ${cutOff.to.version} was interrupted after it had changed tables. ${cutOff.backup === undefined ? 'It made no backup (--no-backup), so you cannot go back' : 'If you go back, the tables from before that upgrade are restored'}.`,
       );
     const { backup, completed: then } = cutOff ?? {
       completed,
       backup: withBackup ? await backUp(live, `before-${next.version}`, output) : undefined,
     };
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
     made = {
       at: new Date().toISOString(),
       from: { version: live.version, tree: futurePath(live.tree) },
@@ -231,7 +231,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
   } catch (error) {
     if (made !== undefined && (await isChangedSince(live, made)))
       throw new OperatorError(
-        `${(error as Error).message}\nTables were changed. Run it again when the cause is mended, or "licensing upgrade --back".`,
+        `${(error as Error).message}\nTables were changed. Fix the cause and run it again, or go back: licensing upgrade --back`,
       );
     if (made !== undefined) await writeUpgrade(last);
     if (next.isCopy) await rm(next.path, { recursive: true, force: true });
@@ -252,7 +252,7 @@ function isCutOff({ tree, version, owner }: Live, made: Upgrade): boolean {
     owner === undefined &&
     made.to.tree !== tree &&
     made.from.version === version &&
-    (made.from.tree === tree || tree === CURRENT_LINK)
+    (made.from.tree === tree || tree === CURRENT)
   );
 }
 
@@ -273,10 +273,10 @@ async function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
 function refuseDataIn({ tree, config }: Live): void {
   const { packagesDir, xmlDir, database } = config;
   const paths = [packagesDir, xmlDir, ...(database.kind === 'sqlite' ? [dirname(database.path)] : [])];
-  const inside = paths.filter((one) => isWithin(one, [tree, CURRENT_LINK]));
+  const inside = paths.filter((one) => isWithin(one, [tree, CURRENT]));
   if (inside.length > 0)
     throw new OperatorError(
-      `${inside.join(', ')} lies in the program's folder, which a new version replaces. Move it to /var/lib/licensing, set its new place in .env, and restart the service first. Nothing was changed.`,
+      `${inside.join(', ')} is in the program's folder, which a new version replaces. Nothing was changed. First move it to /var/lib/licensing, set its new path in .env, and restart the service.`,
     );
 }
 
@@ -289,9 +289,7 @@ async function statusWith(live: Live, tree: string): Promise<{ pending: string[]
     error?: { message: string };
   };
   if (code !== 0 || answer.pending === undefined)
-    throw new OperatorError(
-      answer.error?.message ?? (lastLines(stderr) || 'The database was not looked at.'),
-    );
+    throw new OperatorError(answer.error?.message ?? (lastLines(stderr) || 'The database was not checked.'));
   return { pending: answer.pending, completed: answer.completed ?? [] };
 }
 
@@ -300,19 +298,19 @@ async function requireMigratable(live: Live, tree: string): Promise<{ completed:
     return await statusWith(live, tree);
   } catch (error) {
     throw new OperatorError(
-      `The new version cannot take over these tables, and nothing was changed. ${(error as Error).message}`,
+      `The new version cannot use these tables. Nothing was changed. ${(error as Error).message}`,
     );
   }
 }
 
 function runAsService(live: Live, tree: string, args: string[]) {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
-  return runProgram(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
+  return runLine(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
 }
 
 /** Returns the settings file for another tree: a file inside the program's folder moves with it. */
 function settingsIn({ envFile, tree: from }: Live, tree: string): string {
-  const inside = [CURRENT_LINK, from].find((folder) => isWithin(envFile, [folder]));
+  const inside = [CURRENT, from].find((folder) => isWithin(envFile, [folder]));
   return inside === undefined ? envFile : join(tree, envFile.slice(inside.length));
 }
 
@@ -337,7 +335,7 @@ async function backUp(
 async function migrateWith(live: Live, tree: string, output: Output): Promise<void> {
   const { pending } = await statusWith(live, tree);
   if (pending.length === 0) return output.note('The tables need no change.');
-  output.note('The tables are brought up to date. With a million licences this takes some minutes.');
+  output.note('Bringing the tables up to date. With a million licences, this takes some minutes.');
   // Stop the service first, because it would keep the file open (docs/upgrade.md).
   const stop = live.config.database.kind === 'sqlite' && live.instances.length > 0;
   if (stop) await runOrThrow(['systemctl', 'stop', ...live.instances]);
@@ -345,7 +343,7 @@ async function migrateWith(live: Live, tree: string, output: Output): Promise<vo
   if (code !== 0) {
     if (stop) await runOrThrow(['systemctl', 'start', ...live.instances]);
     throw new OperatorError(
-      `The tables were not brought up to date, and ${live.version} goes on: ${lastLines(stderr || stdout)}`,
+      `The tables were not brought up to date, and version ${live.version} still runs: ${lastLines(stderr || stdout)}`,
     );
   }
   output.note(`The tables are up to date: ${pending.join(', ')}.`);
@@ -361,7 +359,7 @@ async function swap(live: Live, next: NewTree, output: Output): Promise<void> {
 
 /** Removes old trees, except those of this version and of a rollback. A checkout may contain a person's own work. */
 async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): Promise<void> {
-  const kept = [realpathSync(CURRENT_LINK), next.path, readUpgrade()?.from.tree];
+  const kept = [realpathSync(CURRENT), next.path, readUpgrade()?.from.tree];
   const old =
     last?.to.tree === live.tree
       ? last.from
@@ -371,7 +369,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
   if (
     old !== undefined &&
     !kept.includes(old.tree) &&
-    isWithin(old.tree, [dirname(CURRENT_LINK)]) &&
+    isWithin(old.tree, [dirname(CURRENT)]) &&
     !existsSync(join(old.tree, '.git'))
   )
     await rm(old.tree, { recursive: true, force: true });
@@ -380,7 +378,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
 /** Updates HOME, and the journal's record of its link, which undo compares. */
 async function lead(tree: string): Promise<void> {
   await switchCurrentLink(tree);
-  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === CURRENT_LINK);
+  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === CURRENT);
   if (link?.kind === 'link') await appendToJournal({ ...link, to: tree });
 }
 
@@ -390,10 +388,10 @@ async function restart({ instances, version }: Live, output: Output): Promise<vo
     await rollingRestart(instances, isReady);
   } catch (error) {
     throw new OperatorError(
-      `${(error as Error).message}\nThe instances after it were not restarted, and go on as version ${version}. "licensing upgrade --back" returns to it.`,
+      `${(error as Error).message}\nThe remaining instances were not restarted, and still run version ${version}. "licensing upgrade --back" returns to it.`,
     );
   }
-  output.note(`${instances.join(', ')} restarted in turns.`);
+  output.note(`${instances.join(', ')} restarted, one after the other.`);
 }
 
 /** Replaces the unit with the new version's, if it is identical to the previous version's. */
@@ -404,7 +402,7 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
   if (there === undefined || after === undefined || there === after) return;
   if (there !== before)
     return output.note(
-      `${UNIT_FILE} was changed by hand and stays. The new version's: ${join(CURRENT_LINK, 'deploy', UNIT)}`,
+      `${UNIT_FILE} was changed by hand and stays. The file of the new version: ${join(CURRENT, 'deploy', UNIT)}`,
     );
   await writeText(UNIT_FILE, after);
   // Update the record that undo compares with the unit.
@@ -419,7 +417,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   for (const one of BY_HAND) await followWebServer(live, tree, one, output);
   const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
   if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
-    const { code, stdout, stderr } = await runProgram(
+    const { code, stdout, stderr } = await runLine(
       commandLineOf(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
       { pass: heldLock() },
     );
@@ -429,7 +427,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
     };
     // A version before the command does not know "setup" (2).
     if (code === 1)
-      throw new OperatorError(`The version runs, and something is left to do. ${error?.message ?? ''}`);
+      throw new OperatorError(`The version runs, but one thing is left to do. ${error?.message ?? ''}`);
     return;
   }
   const { code, stdout, stderr } = await withAuthority(publicUrl ?? '', (options) =>
@@ -440,7 +438,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
     ]),
   );
   output.note((stdout || stderr).trimEnd());
-  if (code !== 0) throw new OperatorError('The version runs, and the doctor found problems: see above.');
+  if (code !== 0) throw new OperatorError('The version runs, but the doctor found problems: see above.');
 }
 
 /** A web server whose files a person writes with the command of this name (docs/nginx.md, docs/apache.md). */
@@ -473,7 +471,7 @@ async function followWebServer(
     '--instances',
     String(live.instances.length || 1),
   ];
-  const before = await filesBy(live, live.tree === CURRENT_LINK ? futureOrHome() : live.tree, args);
+  const before = await filesBy(live, live.tree === CURRENT ? futureOrHome() : live.tree, args);
   const after = await filesBy(live, tree, args);
   const [changed, replaced]: [string[], { path: string; text: string }[]] = [[], []];
   for (const [name, text] of Object.entries(after)) {
@@ -487,18 +485,18 @@ async function followWebServer(
   }
   if (changed.length === 0) return;
   output.note(`${unit}: ${changed.join(', ')}`);
-  const { code, stderr } = await runProgram(test);
+  const { code, stderr } = await runLine(test);
   if (code !== 0) {
     for (const { path, text } of replaced) await writeText(path, text);
     throw new OperatorError(
-      `The version runs, and "${test.join(' ')}" refused its files, so those from before were put back:\n${lastLines(stderr)}`,
+      `The version runs, but "${test.join(' ')}" refused its web server files, so the former files were restored:\n${lastLines(stderr)}`,
     );
   }
   await runOrThrow(['systemctl', 'try-reload-or-restart', unit]);
 }
 
 function futureOrHome(): string {
-  return readUpgrade()?.from.tree ?? CURRENT_LINK;
+  return readUpgrade()?.from.tree ?? CURRENT;
 }
 
 async function filesBy(live: Live, tree: string, args: string[]): Promise<Record<string, string>> {
@@ -510,29 +508,29 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
   const { name, version } = await readPackage(file);
   if (name !== live.owner)
     throw new OperatorError(
-      `${file} is the package ${name}, and ${live.owner ?? ''} is installed. Nothing was changed.`,
+      `${file} is the package ${name}, but ${live.owner ?? ''} is installed. Nothing was changed.`,
     );
-  const { completed } = await statusWith(live, CURRENT_LINK);
-  throwIfStopRequested('Nothing was changed.');
+  const { completed } = await statusWith(live, CURRENT);
+  throwIfStopped('Nothing was changed.');
   const old = await repack(name, join(SETUP_STATE_DIR, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
-  throwIfStopRequested('Nothing was changed.');
+  throwIfStopped('Nothing was changed.');
   await writeUpgrade({
     at: new Date().toISOString(),
-    from: { version: live.version, tree: CURRENT_LINK, package: old },
-    to: { version, tree: CURRENT_LINK },
+    from: { version: live.version, tree: CURRENT, package: old },
+    to: { version, tree: CURRENT },
     ...(backup && { backup }),
     completed,
   });
   const before = await startsOf(live.instances);
   // Its own scripts migrate, and restart in turns, as with apt-get.
   await installPackage(file, output);
-  await migrateWith(live, CURRENT_LINK, output);
+  await migrateWith(live, CURRENT, output);
   const after = await startsOf(live.instances);
   await restart({ ...live, instances: live.instances.filter((_, i) => after[i] === before[i]) }, output);
-  await finish(live, CURRENT_LINK, output);
+  await finish(live, CURRENT, output);
   output.print(
-    { from: live.version, to: version, tree: CURRENT_LINK },
+    { from: live.version, to: version, tree: CURRENT },
     `Version ${version} runs. "licensing upgrade --back" returns to ${live.version}.`,
   );
 }
@@ -560,17 +558,17 @@ async function goBack(live: Live, output: Output): Promise<void> {
   const made = readUpgrade();
   if (made === undefined)
     throw new OperatorError(
-      `There is no version to go back to: ${NOTE} has no note of an upgrade. docs/upgrade.md goes back by hand.`,
+      `There is no version to go back to: ${NOTE} has no record of an upgrade. docs/upgrade.md shows how to go back by hand.`,
     );
   const { from, to } = made;
   if (isCutOff(live, made)) return goBackBefore(live, made, output);
   if (from.package === undefined && live.tree !== to.tree)
     throw new OperatorError(
-      `The upgrade from ${from.version} led to ${to.tree}, and ${CURRENT_LINK} leads to ${live.tree}. Nothing was changed.`,
+      `The upgrade from ${from.version} installed ${to.tree}, but ${CURRENT} now links to ${live.tree}. Nothing was changed.`,
     );
   if (!existsSync(from.package ?? from.tree))
     throw new OperatorError(
-      `${from.package ?? from.tree} with version ${from.version} is gone. Nothing was changed.`,
+      `${from.package ?? from.tree} with version ${from.version} no longer exists. Nothing was changed.`,
     );
   if (from.package === undefined) {
     await moveSettingsToEtc(live.tree, from.tree);
@@ -602,7 +600,7 @@ async function goBackBefore(live: Live, made: Upgrade, output: Output): Promise<
   if (to.isCopy) await rm(to.tree, { recursive: true, force: true });
   output.print(
     { from: to.version, to: live.version },
-    `Version ${live.version} runs with the tables that it had.`,
+    `Version ${live.version} runs with its former tables.`,
   );
 }
 
@@ -615,7 +613,7 @@ async function goBackPackage(live: Live, made: Upgrade, old: string, output: Out
   const left = live.instances.filter((_, i) => after[i] === before[i]);
   await startAgain({ ...live, instances: left }, isOther, output);
   await writeUpgrade(undefined);
-  await finish(live, CURRENT_LINK, output);
+  await finish(live, CURRENT, output);
 }
 
 /** Reports whether the tables differ. Only then the backup is restored, because that loses everything written since. */
@@ -629,10 +627,10 @@ async function requireUsable(live: Live, { version, tree }: Version): Promise<vo
   try {
     const { pending } = await statusWith(live, tree);
     if (pending.length === 0) return;
-    throw new Error(`It misses ${pending.join(', ')}.`);
+    throw new Error(`It lacks ${pending.join(', ')}.`);
   } catch (error) {
     throw new OperatorError(
-      `Version ${version} cannot work here any more, though the tables are still its own. Nothing was changed. ${(error as Error).message}`,
+      `Version ${version} can no longer run here, although it could use the tables. Nothing was changed. ${(error as Error).message}`,
     );
   }
 }
@@ -643,18 +641,21 @@ async function readBack(live: Live, made: Upgrade, output: Output): Promise<void
   const { version } = made.from;
   if (backup === undefined || !existsSync(backup.file))
     throw new OperatorError(
-      `Version ${version} cannot use the tables as they are now, and there is no backup from before the upgrade${backup === undefined ? ' (--no-backup)' : `: ${backup.file} is gone`}. Nothing was changed.`,
+      `Version ${version} cannot use the present tables, and there is no backup from before the upgrade${backup === undefined ? ' (--no-backup)' : `: ${backup.file} no longer exists`}. Nothing was changed.`,
     );
   await requireReadable(live.config, backup.file);
   if (replaced === undefined) {
     const lost = await withDatabase(live.config, (db) => countRowsSince(db, backup.extent));
     output.note(
-      `Version ${version} cannot use the tables as they are now, so those of ${backup.file} come back. ${describeLost(lost)}`,
+      `Version ${version} cannot use the present tables, so they are restored from ${backup.file}. ${describeLost(lost)}`,
     );
-  } else output.note(`A way back was cut off while it read ${backup.file}, which is read again.`);
+  } else
+    output.note(
+      `An earlier "upgrade --back" was interrupted while it read ${backup.file}, so the file is read again.`,
+    );
   if (live.instances.length > 0) await runOrThrow(['systemctl', 'stop', ...live.instances]);
   const kept = replaced ?? (await keepReplaced(live, output));
-  output.note(`What was written since is in ${kept} alone.`);
+  output.note(`Data from after the upgrade are now only in ${kept}.`);
   await writeUpgrade({ ...others, backup, replaced: kept });
   await readBackTables(live.config, backup.file);
   // Forget the replaced copy: the earlier version may write again, which a second restore would lose.
@@ -665,7 +666,7 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
   try {
     return (await backUp(live, `after-${live.version}`, output)).file;
   } catch (error) {
-    if (live.instances.length > 0) await runProgram(['systemctl', 'start', ...live.instances]);
+    if (live.instances.length > 0) await runLine(['systemctl', 'start', ...live.instances]);
     throw error;
   }
 }
@@ -675,11 +676,11 @@ function describeLost({ licenses, orders, releases, events }: HighestIds): strin
     countOf(licenses, 'licence'),
     countOf(orders, 'order'),
     countOf(releases, 'version'),
-    `${countOf(events, 'entry', 'entries')} of licences' histories (activations among them)`,
+    `${countOf(events, 'entry', 'entries')} in the histories of licences (including activations)`,
   ];
   return licenses + orders + releases + events === 0
-    ? 'No licence, order, version or entry of a history was written since.'
-    : `Written since, and lost: ${counts.join(', ')}. docs/restore.md says what to do about each.`;
+    ? 'No licence, order, version or history entry was written since the upgrade.'
+    : `Written since the upgrade, and lost: ${counts.join(', ')}. docs/restore.md explains what to do about each.`;
 }
 
 async function startAgain(live: Live, stopped: boolean, output: Output): Promise<void> {

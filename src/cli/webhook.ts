@@ -14,12 +14,13 @@ import { formatFields, formatTable } from './tables';
 type Webhook = DataOf<typeof webhookOperations.updateWebhook>;
 
 const ID = 'id of the webhook: "licensing webhook list" shows it';
-const EVENTS = 'what it is told of, with commas: types, all of a kind such as license.*, or *';
+const EVENTS =
+  'the events that it receives, separated by commas: types, all of a kind such as license.*, or *';
 
 export function addWebhookCommands(program: Command): void {
   const webhook = program
     .command('webhook')
-    .description('Webhooks: other programs are told of licences, sites and releases as they change.');
+    .description('Webhooks: notify other programs when licences, sites and releases change.');
   addAdd(webhook);
   addList(webhook);
   addShow(webhook);
@@ -38,10 +39,10 @@ const eventList = (text: string) => text.split(',');
 function addAdd(webhook: Command): void {
   webhook
     .command('add')
-    .description('Adds a receiver and prints its secret, this once.')
-    .argument('<url>', 'where webhooks are posted: https, and a public address')
+    .description('Adds a receiver and prints its secret, which is shown only now.')
+    .argument('<url>', 'the address that webhooks are posted to: https, and public')
     .requiredOption('--events <events>', EVENTS, eventList)
-    .option('--description <text>', 'what it is, for you')
+    .option('--description <text>', 'a description for yourself')
     .addHelpText(
       'after',
       "\nExample:\n  licensing webhook add https://crm.example/hook --events 'license.*,release.published'",
@@ -53,7 +54,7 @@ function addAdd(webhook: Command): void {
           const added = await operate(session, webhookOperations.addWebhook, { body });
           session.output.print(added, added.secret);
           session.output.note(
-            `Give it to the receiver now: it cannot be shown again. It is webhook ${added.id}; to try it: licensing webhook test ${added.id}`,
+            `Enter it at the receiver now: it cannot be shown again. This is webhook ${added.id}. To test it: licensing webhook test ${added.id}`,
           );
         }),
     );
@@ -85,7 +86,7 @@ function stateText({ enabled, disabled_reason: reason }: Webhook): string {
 function addShow(webhook: Command): void {
   webhook
     .command('show')
-    .description('Shows a receiver, and how many deliveries wait for it.')
+    .description('Shows a receiver, with the number of its waiting deliveries.')
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook show 1')
     .action((id: number, _options: object, command: Command) =>
@@ -117,11 +118,11 @@ interface Edited {
 function addEdit(webhook: Command): void {
   webhook
     .command('edit')
-    .description('Changes where a receiver is, and what it is told of.')
+    .description('Changes the address, the events or the description of a receiver.')
     .argument('<id>', ID, positiveInteger)
-    .option('--url <url>', 'where webhooks are posted')
+    .option('--url <url>', 'the address that webhooks are posted to')
     .option('--events <events>', EVENTS, eventList)
-    .option('--description <text>', 'what it is, for you; empty: none')
+    .option('--description <text>', 'a description for yourself; an empty text removes it')
     .addHelpText('after', '\nExample:\n  licensing webhook edit 1 --events license.expired')
     .action((id: number, { url, events, description }: Edited, command: Command) => {
       requireChange(command, url, events, description);
@@ -136,7 +137,7 @@ function addEdit(webhook: Command): void {
 function addTest(webhook: Command): void {
   webhook
     .command('test')
-    .description('Has the service send webhook.test, and prints what the receiver answered.')
+    .description("Lets the service send webhook.test, and prints the receiver's answer.")
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook test 1')
     .action((id: number, _options: object, command: Command) =>
@@ -160,9 +161,9 @@ async function printSent({ db, output }: Session, webhookId: number, id: number)
   }
   if (sent.kind === 'webhook_now')
     throw new OperatorError(
-      `Delivery ${id} is queued, but the service has not sent it yet. Is it running? "licensing webhook deliveries ${webhookId}" shows what becomes of it.`,
+      `Delivery ${id} is queued, but the service has not sent it yet. Is it running? "licensing webhook deliveries ${webhookId}" shows its state.`,
     );
-  const said = sent.answer === null ? '' : ` It said: ${printable(sent.answer)}`;
+  const said = sent.answer === null ? '' : ` Its answer: ${printable(sent.answer)}`;
   if (deliveryStateOf(sent) !== 'delivered')
     throw new OperatorError(
       `It was not delivered: ${describeStored(failures.webhook, sent.lastError ?? '')}.${said}`,
@@ -173,10 +174,10 @@ async function printSent({ db, output }: Session, webhookId: number, id: number)
 function addDeliveries(webhook: Command): void {
   webhook
     .command('deliveries')
-    .description('Lists what was sent to a receiver, the newest first.')
+    .description('Lists the deliveries to a receiver, newest first.')
     .argument('<id>', ID, positiveInteger)
-    .option('--waiting', 'only what waits, the next first')
-    .option('--limit <n>', 'how many at the most', positiveInteger, 50)
+    .option('--waiting', 'only waiting deliveries, the next one first')
+    .option('--limit <n>', 'how many to list', positiveInteger, 50)
     .addHelpText('after', '\nExample:\n  licensing webhook deliveries 1 --waiting')
     .action(
       (id: number, { waiting = false, limit }: { waiting?: boolean; limit: number }, command: Command) =>
@@ -204,7 +205,7 @@ function addDeliveries(webhook: Command): void {
 function addReplay(webhook: Command): void {
   webhook
     .command('replay')
-    .description('Sends a delivery again, with the same webhook-id; also to a disabled receiver.')
+    .description('Sends a delivery again with the same webhook-id, even to a disabled receiver.')
     .argument('<id>', ID, positiveInteger)
     .argument('<delivery>', 'id of the delivery: "licensing webhook deliveries" shows it', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook replay 1 12')
@@ -220,7 +221,9 @@ function addReplay(webhook: Command): void {
 function addRotate(webhook: Command): void {
   webhook
     .command('rotate')
-    .description('Makes a new secret and prints it, this once. The old one signs too for 24 hours.')
+    .description(
+      'Makes a new secret and prints it, which is shown only now. For 24 hours, webhooks are also signed with the old one.',
+    )
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook rotate 1')
     .action((id: number, _options: object, command: Command) =>
@@ -229,7 +232,7 @@ function addRotate(webhook: Command): void {
         session.output.print(rotated, rotated.secret);
         const until = rotated.previous_secret_until;
         session.output.note(
-          `Give it to the receiver now: it cannot be shown again. ${until === null ? 'The old one cannot be opened any more.' : `The old one is valid until ${until}.`}`,
+          `Enter it at the receiver now: it cannot be shown again. ${until === null ? 'The old one can no longer be read.' : `The old one is valid until ${until}.`}`,
         );
       }),
     );
@@ -240,8 +243,8 @@ function addSwitch(webhook: Command, verb: 'disable' | 'enable'): void {
     .command(verb)
     .description(
       verb === 'disable'
-        ? 'Stops a receiver. What waits for it, and what happens from now on, is kept.'
-        : 'Sends to a receiver again, at once all that waits for it.',
+        ? 'Disables a receiver. Its waiting and future deliveries are kept.'
+        : 'Enables a receiver again, and sends all its waiting deliveries at once.',
     )
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', `\nExample:\n  licensing webhook ${verb} 1`)
@@ -257,7 +260,7 @@ function addSwitch(webhook: Command, verb: 'disable' | 'enable'): void {
 function addRemove(webhook: Command): void {
   webhook
     .command('remove')
-    .description('Removes a receiver, and what waits for it.')
+    .description('Removes a receiver and its waiting deliveries.')
     .argument('<id>', ID, positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing webhook remove 1')
     .action((id: number, _options: object, command: Command) =>

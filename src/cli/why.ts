@@ -11,23 +11,23 @@ import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { printable } from './printable';
-import { findingRemedy, UNTRACED } from './remedies';
+import { remedyFor, UNTRACED } from './remedies';
 import { readValue } from './standard-input';
 import { licenseTable } from './tables';
 
 export function addWhyCommand(program: Command): void {
   program
     .command('why')
-    .summary('tell why a download or an activation was refused')
+    .summary('explain why a download or an activation was refused')
     .description(
-      'Answers a customer\'s "why did my update fail?": how the licence stands, what was refused and what was granted lately, each with its remedy; and, where no cause is found, which failures leave no record. The key itself is never printed.',
+      'Answers a customer\'s "why did my update fail?". It shows the state of the licence, and recent refused and granted requests, each problem with its remedy. If it finds no cause, it lists the failures that leave no record. The key itself is never printed.',
     )
     .argument(
       '<what>',
-      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the number of a shop's order, the end of its key, or a site, device, seat or instance activated on it or refused lately; or - to read one of them from standard input, or be asked for it",
+      "an IP address; a licence's id or key; its customer's e-mail, its order's reference, the number of a shop's order, the end of its key, or a site, device, seat or instance that was activated on it or refused recently; or - to read one of these from standard input or be asked for it",
     )
     .option('--limit <n>', 'how many accesses to look at', positiveInteger, 100)
-    .option('--all', 'list the failures that leave no record in any case')
+    .option('--all', 'always list the failures that leave no record')
     .addHelpText(
       'after',
       '\nExamples:\n  licensing why 12\n  licensing why jane@example.com\n  licensing why order-1001\n  licensing why example.com\n  licensing why A3B4C5D6\n  licensing why 198.51.100.7\n  licensing why - < key.txt',
@@ -64,7 +64,7 @@ function accessJson({ count, firstAt, lastAt, access, ...finding }: AccessFindin
 }
 
 function findingJson(finding: Finding) {
-  return { code: finding.code, text: textOf(finding), remedy: findingRemedy(finding) };
+  return { code: finding.code, text: textOf(finding), remedy: remedyFor(finding) };
 }
 
 function textOf(finding: Finding): string {
@@ -79,7 +79,7 @@ function formatCase(
   const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
   const remedy = (finding: Finding, indent: string) => {
-    const text = findingRemedy(finding);
+    const text = remedyFor(finding);
     // Print each remedy once: repeating it on every line would hide the differences.
     if (text === null || told.has(text)) return [];
     told.add(text);
@@ -105,7 +105,7 @@ function formatCase(
   for (const [title, found] of listed) {
     if (found.length === 0) continue;
     const indent = ' '.repeat(21);
-    lines.push('', `${title}, the latest at the end (UTC):`);
+    lines.push('', `${title}, latest last (UTC):`);
     for (const one of found)
       lines.push(
         ...wrap(`${period(one)}  ${printable(textOf(one))}`, columns, indent),

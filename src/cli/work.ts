@@ -15,11 +15,11 @@ export type WorkOnce = (config: Config, log: Logger, now: () => Date) => Promise
 export function addWorkCommand(program: Command, workOnce: WorkOnce): void {
   program
     .command('work')
-    .summary('do once what is due, for a cron of a host where the service does not always run')
+    .summary('do all due work once, for cron on a host where the service does not always run')
     .description(
-      'Does once what a running service does by itself: sends mails and webhooks that wait, runs orders that wait, asks shops for what was missed, ' +
-        'queues reminders, tells of licences that end, and deletes what is old. What another process is at is left to it. ' +
-        'Where Passenger ends processes that nobody asks (docs/shared-hosting.md), run it every ten minutes.',
+      'Does once what a running service does all the time: sends waiting mails and webhooks, runs waiting orders, asks shops for missed messages, ' +
+        'queues reminders, sends webhooks about licences that end, and deletes old data. It leaves out work that another process is doing. ' +
+        'If Passenger stops idle processes (docs/shared-hosting.md), run it every ten minutes.',
     )
     .addHelpText('after', '\nExample:\n  licensing work')
     .action(async (_options: object, command: Command) => {

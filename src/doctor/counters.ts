@@ -13,9 +13,7 @@ export const checkCounters: CommandCheck = async (patient) => {
   const { db, repairAs, progress } = patient;
   const miscounts = await findMiscounts(db, PAGE + 1);
   if (miscounts.length === 0)
-    return [
-      ok('COUNTERS', 'The used slots of every licence are the number of its activations that take one.'),
-    ];
+    return [ok('COUNTERS', 'The used slots of every licence match its activations.')];
   const list = `${miscounts
     .slice(0, 10)
     .map(
@@ -29,8 +27,8 @@ export const checkCounters: CommandCheck = async (patient) => {
       : countOf(miscounts.length, 'licence counts', 'licences count');
   if (repairAs === undefined)
     return [
-      problem('COUNTERS', `${many} other slots than are taken by activations: ${list}.`, {
-        why: 'Customers are refused a slot that is free, or given more than they bought. It comes from changing tables by hand, or from restoring one without the other.',
+      problem('COUNTERS', `${many} a number of used slots that does not match the activations: ${list}.`, {
+        why: 'Customers are refused a free slot, or get more slots than they bought. The cause is a table that was changed by hand, or restored without the other.',
         remedy: 'licensing doctor --repair',
       }),
     ];
@@ -46,7 +44,7 @@ export const checkCounters: CommandCheck = async (patient) => {
   return [
     ok(
       'COUNTERS_REPAIRED',
-      `${countOf(repaired, 'licence')} counted other slots than are taken by activations, and ${repaired === 1 ? 'counts' : 'count'} right now: ${list}.`,
+      `${countOf(repaired, 'licence')} counted a number of used slots that did not match the activations, and ${repaired === 1 ? 'is' : 'are'} repaired now: ${list}.`,
     ),
   ];
 };

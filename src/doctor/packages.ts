@@ -12,7 +12,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckFinding,
@@ -25,7 +25,7 @@ const MB = 1_000_000;
 const LOW_SPACE_BYTES = 100 * MB;
 
 /** Checks that the service and nginx can use the packages folder, and its free space. */
-export const checkFolder: DoctorCheck = async ({ config, now }) => {
+export const checkFolder: Check = async ({ config, now }) => {
   const { packagesDir, accelLocation } = config;
   let stats: Stats;
   try {
@@ -168,10 +168,10 @@ function unreadablePackages(releases: Release[], stored: number, folder: string)
     .join('; ');
   return problem(
     'PACKAGE_UNREADABLE',
-    `This user may not read ${releases.length} of the ${stored} stored packages in ${folder}: ${named}${releases.length > 3 ? '; ...' : ''}.`,
+    `This user cannot read ${releases.length} of the ${stored} stored packages in ${folder}: ${named}${releases.length > 3 ? '; ...' : ''}.`,
     {
-      why: `Run by this user, the service answers their downloads with "${API_TEXTS.FILE_NOT_FOUND}". Whether they are whole is not known.`,
-      remedy: `Nothing is lost. If the service runs as another user, run this as that one: sudo -u USER licensing doctor. As root, if it is this one: chown -R ${serviceUser()} ${folder}`,
+      why: `If the service runs as this user, it answers their downloads with "${API_TEXTS.FILE_NOT_FOUND}". It is not known whether the packages are intact.`,
+      remedy: `No package is lost. If the service runs as another user, run this command as that user: sudo -u USER licensing doctor. If it runs as this user, run as root: chown -R ${serviceUser()} ${folder}`,
     },
   );
 }
@@ -182,7 +182,7 @@ function damagedPackage({ productId, version, state, sha256 }: Release, damage: 
       state === 'published'
         ? 'Customers who update get an error, or a package that Joomla refuses for its checksum.'
         : 'This draft cannot be published.',
-    remedy: `Bring back the very same file as ${sha256}.zip (from a backup; its SHA-256 is its name). If it is lost: licensing release withdraw --product ${productId} --version ${version}, and publish the next version.`,
+    remedy: `Restore the identical file as ${sha256}.zip (from a backup; its SHA-256 is its name). If it is lost: licensing release withdraw --product ${productId} --version ${version}, and publish the next version.`,
   };
   const what = `The package of product ${productId}, version ${version} (${state}), ${damage}.`;
   return state === 'published'

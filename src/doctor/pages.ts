@@ -2,7 +2,7 @@ import {
   ok,
   problem,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
@@ -14,7 +14,7 @@ import { at, isService } from './site';
 
 const SIGN_IN = '/pages/sign-in';
 const RENEW =
-  'licensing nginx --server-name YOUR.SITE prints what belongs into its configuration (Apache: docs/apache.md).';
+  'licensing nginx --server-name YOUR.SITE prints the lines for its configuration (Apache: docs/apache.md).';
 
 type Site = CheckContext & { url: URL };
 
@@ -30,7 +30,7 @@ export const checkPages: CommandCheck = async (patient) => {
   return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
 };
 
-export const checkPublicUrl: DoctorCheck = ({ config: { publicUrl } }) => {
+export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {
   if (publicUrl !== undefined) return Promise.resolve([]);
   const finding = warning('PUBLIC_URL', (t) => t.publicUrlUnset);
   return Promise.resolve([finding]);
@@ -43,17 +43,17 @@ async function checkSignIn(site: Site, pages: URL): Promise<CommandFinding> {
   const folder = pages.pathname.replace(/\/$/, '');
   if (isService(answer))
     return warning('PAGES', `The service has no page at ${address.href}.`, {
-      why: 'It runs an earlier version, or the web server does not tell it the host name.',
+      why: 'It runs an earlier version, or the web server does not pass the host name to it.',
       remedy: `Restart the service. If that changes nothing: ${RENEW}`,
     });
   if (status !== 200 || !header(answer, 'content-type').startsWith('text/html'))
-    return problem('PAGES', `${address.href} answers ${status}: that is not the page to sign in.`, {
-      why: 'Nobody can open the pages.',
-      remedy: `The web server does not lead to the service there. ${RENEW}`,
+    return problem('PAGES', `${address.href} answers ${status}, which is not the sign-in page.`, {
+      why: 'No operator can open the pages.',
+      remedy: `The web server does not pass this address to the service. ${RENEW}`,
     });
   if (folder !== '' && /["']\/api\/index\.php\/v1\/licensing\/pages/.test(body))
-    return problem('PAGES', `The pages at ${pages.href} lead to addresses without the folder ${folder}.`, {
-      why: 'The web server does not tell the service in which folder the site is (X-Forwarded-Prefix).',
+    return problem('PAGES', `The pages at ${pages.href} link to addresses without the folder ${folder}.`, {
+      why: 'The web server does not pass the folder of the site to the service (X-Forwarded-Prefix).',
       remedy: RENEW,
     });
   return ok('PAGES', `The pages answer at ${address.href}.`);

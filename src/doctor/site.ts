@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH, API_TEXTS } from '../licensing/api';
-import { bundlesContaining, readCatalogue } from '../licensing/bundles';
+import { bundlesWith, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/keys';
 import { findOffered, findRollouts } from '../licensing/updates';
@@ -21,7 +21,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
@@ -38,7 +38,7 @@ const MAX_PRODUCTS = 50;
 const FORGED_ADDRESS = '203.0.113.77';
 const isLoopback = createNetworkMatcher(['127.0.0.0/8', '::1']);
 const LOCATION_IN_EXAMPLE = '/_licensing_packages/';
-const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints what belongs into nginx's configuration.";
+const RENEW_NGINX = "licensing nginx --server-name YOUR.SITE prints the lines for nginx's configuration.";
 
 type Site = CheckContext & { url: URL };
 
@@ -61,7 +61,7 @@ export const checkSite: CommandCheck = async (patient) => {
 };
 
 /** Returns an unchecked finding, because a service cannot see how customers reach it. */
-export const checkSiteFromWithin: DoctorCheck = () => {
+export const checkSiteFromWithin: Check = () => {
   const finding = unchecked('SITE', (t) => t.siteNotAsked);
   return Promise.resolve([finding]);
 };
@@ -83,19 +83,19 @@ async function checkPrefix(site: Site): Promise<CommandFinding> {
   if (status >= 300 && status < 400)
     return problem(
       'SITE_REDIRECTS',
-      `${url.origin} answers ${status} and sends on to ${redirectTarget(answer)}.`,
+      `${url.origin} answers ${status} and redirects to ${redirectTarget(answer)}.`,
       {
-        why: 'Joomla follows, but does not carry the Download Key over; other clients do not follow a POST.',
+        why: 'Joomla follows the redirect, but drops the Download Key. Other clients do not follow it with a POST.',
         remedy: 'Use the final address here, in the update XML and in your extension.',
       },
     );
   const code = errorCode(answer);
-  if (isService(answer)) return ok('SITE', `${at(url, '/').href} leads to the service.`);
+  if (isService(answer)) return ok('SITE', `${at(url, '/').href} reaches the service.`);
   if (code === 'SERVICE_UNAVAILABLE' || [502, 503, 504].includes(status))
     return problem('SERVICE_AWAY', `${url.origin} answers ${status}: nginx does not reach the service.`, {
       why,
       remedy:
-        'Start the service, and compare LICENSING_LISTEN with "server" in upstream.conf; for a unix socket, let nginx into its folder.',
+        'Start the service, and compare LICENSING_LISTEN with "server" in upstream.conf; for a Unix socket, give nginx access to its folder.',
     });
   const by = header(answer, 'x-powered-by') || header(answer, 'content-type') || 'nothing known';
   return problem(
@@ -105,7 +105,7 @@ async function checkPrefix(site: Site): Promise<CommandFinding> {
       why,
       remedy:
         (await remedyForFolder(site)) ??
-        `licensing.conf is not included in this server {}, or a location of the site goes before it. ${RENEW_NGINX}`,
+        `licensing.conf is not included in this server {}, or a location of the site takes precedence over it. ${RENEW_NGINX}`,
     },
   );
 }
@@ -122,7 +122,7 @@ async function remedyForFolder(site: Site): Promise<string | undefined> {
   const answer = await ask(site, at(new URL(site.url.origin), `/doctor-${token()}`));
   if (!isService(answer)) return undefined;
   return (
-    `${site.url.origin} leads to the service, its folder ${folder} does not. In licensing.conf, take the # off the line for a ` +
+    `${site.url.origin} reaches the service, but its folder ${folder} does not. In licensing.conf, remove the # from the line for a ` +
     `site in a sub-folder, so that it reads: location ^~ ${folder}${API_PATH}/ { set $licensing_folder ${folder}; rewrite ^${folder}(/.*)$ $1 last; } ` +
     `Then reload nginx. (Behind Apache: Define LICENSING_PATH ${folder}${API_PATH})`
   );
@@ -133,7 +133,7 @@ function checkEncryption(url: URL): CommandFinding[] {
     ? []
     : [
         warning('NOT_ENCRYPTED', `${url.origin} is not encrypted.`, {
-          why: 'Licence keys travel where others can read them.',
+          why: 'Others can read licence keys on the way.',
           remedy: 'Get a certificate, and use the https address everywhere.',
         }),
       ];
@@ -153,7 +153,7 @@ async function checkAddress(site: Site): Promise<CommandFinding[]> {
         'OTHER_SERVICE',
         `The service behind ${url.origin} does not write to the access log of this database (or writes it too late).`,
         {
-          why: 'It works with another database than this command: what you issue here is unknown there.',
+          why: 'It uses a different database from this command, and does not know the licences that you issue here.',
           remedy:
             'Compare LICENSING_DATABASE_URL and LICENSING_TABLE_PREFIX of the service and of this command; look at licensing_access_log_dropped in its metrics.',
         },
@@ -165,7 +165,7 @@ async function checkAddress(site: Site): Promise<CommandFinding[]> {
     if (isLoopback(ip) || isTrusted(ip))
       return [
         problem('FORWARDED_ADDRESS', `This request came from ${own}, and the service saw ${ip}.`, {
-          why: 'All customers share one rate limit, and the log does not tell who they are.',
+          why: 'All customers share one rate limit, and the log does not show who they are.',
           remedy: `nginx has to set X-Forwarded-For to $remote_addr, and LICENSING_TRUSTED_PROXIES to name nginx (${config.trustedProxies.join(', ')} now). ${RENEW_NGINX}`,
         }),
       ];
@@ -182,20 +182,20 @@ async function checkAddress(site: Site): Promise<CommandFinding[]> {
       ok('FORWARDED_ADDRESS', `The service sees the address of the client (${own}).`),
       unchecked(
         'FORGED_ADDRESS',
-        `Whether a client can name another address than its own cannot be told from ${own}, which the service trusts.`,
-        `On another machine: curl -H 'X-Forwarded-For: ${FORGED_ADDRESS}' ${at(url, '/downloads/0').href} and then here: licensing why ${FORGED_ADDRESS}, which must know nothing of it.`,
+        `The service trusts ${own}, so this machine cannot test whether a client can forge its address.`,
+        `On another machine, run: curl -H 'X-Forwarded-For: ${FORGED_ADDRESS}' ${at(url, '/downloads/0').href} Then run here: licensing why ${FORGED_ADDRESS}. It must not find that request.`,
       ),
     ];
   const forged = await seenAddress(site, localAddress, { 'X-Forwarded-For': FORGED_ADDRESS });
   if (forged?.ip === FORGED_ADDRESS)
     return [
-      problem('FORGED_ADDRESS', 'The service believes an address that the client names itself.', {
-        why: 'Anybody escapes the rate limit by naming another one with each request.',
-        remedy: `nginx has to set X-Forwarded-For ($remote_addr), and LICENSING_TRUSTED_PROXIES may name nobody but nginx. ${RENEW_NGINX}`,
+      problem('FORGED_ADDRESS', 'The service trusts an address that the client sends itself.', {
+        why: 'Any client escapes the rate limit if it sends another address with each request.',
+        remedy: `nginx has to set X-Forwarded-For ($remote_addr), and LICENSING_TRUSTED_PROXIES must name only nginx. ${RENEW_NGINX}`,
       }),
     ];
   return [
-    ok('FORWARDED_ADDRESS', `The service sees the address of the client (${own}), and believes no other.`),
+    ok('FORWARDED_ADDRESS', `The service sees the address of the client (${own}), and trusts no other.`),
   ];
 }
 
@@ -236,20 +236,15 @@ async function checkInternal(site: Site): Promise<CommandFinding[]> {
     return [
       problem(
         'PACKAGES_PUBLIC',
-        `${url.origin}${location} answers ${status}: packages can be had without a key.`,
+        `${url.origin}${location} answers ${status}: packages can be downloaded without a key.`,
         {
-          why: 'Whoever has the address of a package downloads it, licence or not.',
+          why: 'Anyone who knows the address of a package can download it without a licence.',
           remedy: `The location needs "internal;". ${RENEW_NGINX}`,
         },
       ),
     ];
   if (release === undefined)
-    return [
-      unchecked(
-        'PACKAGES_PUBLIC',
-        'Nothing is published: whether packages can be had without a key was tried with none.',
-      ),
-    ];
+    return [unchecked('PACKAGES_PUBLIC', 'No version is published, so this was tested without a package.')];
   return [ok('PACKAGES_PUBLIC', `${location} does not answer from outside (${status}).`)];
 }
 
@@ -257,7 +252,7 @@ async function checkUpdates(site: Site): Promise<CommandFinding[]> {
   const { url, db, config } = site;
   const release = await smallestLatest(db, config.packagesDir);
   if (release === undefined)
-    return [unchecked('UPDATES', 'Nothing is published: the update check was not tried.')];
+    return [unchecked('UPDATES', 'No version is published, so the update check was not tested.')];
   const { productId, version } = release;
   const answer = await ask(site, at(url, `/updates/${productId}`));
   const offered = parse(answer.body)?.data?.version;
@@ -269,9 +264,9 @@ async function checkUpdates(site: Site): Promise<CommandFinding[]> {
           'UPDATES',
           `The update check of product ${productId} answers ${answer.status} and offers ${offered ?? 'nothing'}, while version ${version} is the latest.`,
           {
-            why: 'Customers are not told of the update, or of one that cannot be had.',
+            why: 'Customers are not offered the update, or are offered one that they cannot download.',
             remedy:
-              'Something answers in place of the service, a cache or CDN: it must not keep what lies below the prefix (Cache-Control: no-store).',
+              'A cache or CDN answers instead of the service: it must not store answers below the prefix (Cache-Control: no-store).',
           },
         ),
       ];
@@ -284,10 +279,15 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
   const { productId, version } = release;
-  const covering = [productId, ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id)];
+  const covering = [productId, ...bundlesWith(await readCatalogue(db), productId).map(({ id }) => id)];
   const plan = (await listPlans(db)).find((one) => covering.includes(one.productId));
   if (plan === undefined)
-    return [unchecked('DOWNLOAD', `Product ${productId} has no plan, so no licence to try a download with.`)];
+    return [
+      unchecked(
+        'DOWNLOAD',
+        `Product ${productId} has no plan, so there is no licence to test a download with.`,
+      ),
+    ];
   const key = generateKey();
   const userAgent = `licensing-doctor/${token()}`;
   const after = await lastAccessId(db);
@@ -324,10 +324,14 @@ function judgeDownload(
   const what = `A download of product ${release.productId}, version ${release.version}, through ${accelLocation === undefined ? 'the service' : 'nginx'}`;
   const why = 'Every update of every customer ends like this.';
   if (header(answer, 'x-accel-redirect') !== '')
-    return problem('ACCEL_NOT_HONOURED', `${what} brings no package, but the header X-Accel-Redirect.`, {
-      why,
-      remedy: `No nginx that knows the location ${accelLocation ?? ''} stands in front. ${RENEW_NGINX} Without nginx, unset LICENSING_ACCEL_LOCATION.`,
-    });
+    return problem(
+      'ACCEL_NOT_HONOURED',
+      `${what} returns the header X-Accel-Redirect instead of the package.`,
+      {
+        why,
+        remedy: `No nginx with the location ${accelLocation ?? ''} is in front of the service. ${RENEW_NGINX} Without nginx, unset LICENSING_ACCEL_LOCATION.`,
+      },
+    );
   if (status === 404 && body === API_TEXTS.FILE_NOT_FOUND)
     return problem('ACCEL_UNREADABLE', `${what} ends with "${API_TEXTS.FILE_NOT_FOUND}".`, {
       why,
@@ -337,19 +341,19 @@ function judgeDownload(
           : `"alias" of the location ${accelLocation} is not LICENSING_PACKAGES_DIR, or nginx's user may not read it. ${RENEW_NGINX}`,
     });
   if (status !== 200)
-    return problem('DOWNLOAD', `${what} is answered ${status}: ${excerpt(body)}.`, {
+    return problem('DOWNLOAD', `${what} is answered with ${status}: ${excerpt(body)}.`, {
       why,
       remedy:
-        'The log of the service and of nginx (licensing.log) tell more; licensing why knows the refusals.',
+        'The logs of the service and of nginx (licensing.log) have the details. "licensing why" explains refusals.',
     });
   if (sha256 !== release.sha256)
-    return problem('DOWNLOAD', `${what} brings other bytes than were published.`, {
+    return problem('DOWNLOAD', `${what} returns a file that differs from the published package.`, {
       why: 'Joomla refuses the package for its checksum.',
       remedy:
         'Something changes it on the way (compression, a CDN, a virus scanner), or the file on disk is damaged: see PACKAGE_DAMAGED.',
     });
   if (!/filename="[^";]+\.zip"/.test(header(answer, 'content-disposition')))
-    return problem('DOWNLOAD_NAME', `${what} arrives without its name in Content-Disposition.`, {
+    return problem('DOWNLOAD_NAME', `${what} arrives without a file name in Content-Disposition.`, {
       why: 'Joomla takes the ending .zip from there and cannot unpack the package without it.',
       remedy: `A proxy on the way drops the header. ${RENEW_NGINX}`,
     });

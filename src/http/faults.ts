@@ -12,7 +12,7 @@ import { readPath } from './requests';
 export const DEADLINE_MS = 4_000;
 
 /** Answers an error with a fixed text for the client, and keeps the details for the log under the request's id. */
-export function sendUnexpectedError(ctx: Context, error: unknown): void {
+export function sendFault(ctx: Context, error: unknown): void {
   if (error instanceof InvalidRequestError) sendFailure(ctx, error.code, { message: error.message });
   else if (isCoded(error, 'CLIENT_GONE')) ctx.state.code = 'CLIENT_GONE';
   else {
@@ -112,7 +112,10 @@ export function createAnswerLog(log: Logger): (ctx: Context) => void {
     const { fault, code, endpoint } = ctx.state;
     if (fault !== undefined && isOfDatabase(fault)) {
       if (away === undefined)
-        log.error({ fault: describe(fault) }, 'the database is away or too slow: requests are answered 503');
+        log.error(
+          { fault: describe(fault) },
+          'the database is unavailable or too slow: requests are answered with 503',
+        );
       away = (away ?? 0) + 1;
       return logAnswer(log, ctx, 'debug');
     }

@@ -18,7 +18,7 @@ import { drain, unsupported } from './api/body';
 import { faultOfMessage, OperationError, toErrorResponse } from '../operations/kit/failures';
 import { sendErrorResponse } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
-import type { RateLimitResult, Limiter } from './limits/rate-limit';
+import type { LimitResult, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
 import { createKeyedSemaphore } from './limits/keyed-semaphore';
 
@@ -58,7 +58,7 @@ export function mountHooks(
       throw refused(ctx, new OperationError('NOT_FOUND', 'There is no receiver at this address.'));
     if (ctx.method !== 'POST') {
       ctx.set('Allow', 'POST');
-      throw refused(ctx, new OperationError('METHOD_NOT_ALLOWED', 'This address takes POST alone.'));
+      throw refused(ctx, new OperationError('METHOD_NOT_ALLOWED', 'This address accepts only POST.'));
     }
     await requireFewFailures(ctx, known);
     const delivery = await readDelivery(ctx, known);
@@ -122,7 +122,7 @@ export function mountHooks(
       secret === null
         ? 'This receiver has no secret yet. Its operator adds the one that is shown for this address.'
         : verdict === 'old'
-          ? 'The signature is too old, or made by a clock that is wrong.'
+          ? "The signature is too old, or the sender's clock is wrong."
           : 'The signature is missing or wrong. It must be made with the secret that this receiver was added with.',
     );
   }
@@ -154,7 +154,7 @@ export function mountHooks(
 }
 
 /** Throws if the limit of wrong signatures is exceeded. @throws OperationError */
-async function refuseOver(allowance: Promise<RateLimitResult>): Promise<void> {
+async function refuseOver(allowance: Promise<LimitResult>): Promise<void> {
   const { allowed, retryAfter } = await allowance;
   if (!allowed) throw new OperationError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
 }

@@ -63,7 +63,7 @@ function runs(base: string, folder: string): string {
   const lines = base === '' ? '' : htaccessLines(base, folder);
   return `${
     lines &&
-    `<p>The site leads to it once these lines stand in its <code>.htaccess</code>, below <code>RewriteEngine On</code> and above
+    `<p>To connect the site with it, add these lines to the site's <code>.htaccess</code>, below <code>RewriteEngine On</code> and above
 Joomla's own rules:</p>
 <pre>${escape(lines)}</pre>`
   }

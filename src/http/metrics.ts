@@ -124,7 +124,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const sizes = asBefore([], sources.tableSizes);
   new Gauge({
     name: 'licensing_table_bytes',
-    help: 'What each table takes on the disk with its indexes, as read at the scrape before',
+    help: 'The size of each table on disk with its indexes, as read at the previous scrape',
     labelNames: ['table'] as const,
     aggregator: 'max',
     registers,
@@ -184,7 +184,7 @@ function addNodeMetrics(standing: NonNullable<MetricSources['nodes']>, registry:
   });
   new Counter({
     name: 'licensing_database_switches_total',
-    help: 'How often another database server was taken into use',
+    help: 'Switches to another database server',
     registers,
     collect() {
       this.reset();
@@ -199,17 +199,17 @@ function addCatchUpMetrics(catchUps: MetricSources['catchUps'], registry: Regist
   for (const [name, help, valueOf] of [
     [
       'licensing_shop_caught_up_timestamp_seconds',
-      'When a shop was last caught up, 0 for never, as read at the scrape before',
+      'Time when a shop was last caught up, 0 for never, as read at the previous scrape',
       ({ caughtUpAt }) => (caughtUpAt?.getTime() ?? 0) / 1000,
     ],
     [
       'licensing_shop_catch_up_failed',
-      '1 while the last run to catch a shop up failed, as read at the scrape before',
+      '1 while the last run to catch a shop up failed, as read at the previous scrape',
       ({ catchUpFailure }) => (catchUpFailure === null ? 0 : 1),
     ],
     [
       'licensing_shop_catch_up_possible',
-      '0 for a shop that cannot be caught up, such as without an API key, as read at the scrape before',
+      '0 for a shop that cannot be caught up, for example without an API key, as read at the previous scrape',
       ({ state }) => (state === 'ready' ? 1 : 0),
     ],
   ] as [string, string, (shop: ReturnType<typeof shops>[number]) => number][])
@@ -244,7 +244,7 @@ function addWebhookMetrics(
   const waiting = asBefore({ lag: 0, stopped: 0 }, backlog);
   new Gauge({
     name: 'licensing_webhook_lag_seconds',
-    help: 'How long the oldest delivery that is due has been due, as read at the scrape before',
+    help: 'How long the oldest delivery that is due has been due, as read at the previous scrape',
     aggregator: 'max',
     registers,
     collect() {
@@ -253,7 +253,7 @@ function addWebhookMetrics(
   });
   new Gauge({
     name: 'licensing_webhooks_stopped',
-    help: 'Receivers of webhooks that were disabled because they failed, as read at the scrape before',
+    help: 'Webhooks that were disabled because their receivers failed, as read at the previous scrape',
     aggregator: 'max',
     registers,
     collect() {

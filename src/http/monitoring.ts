@@ -37,6 +37,6 @@ export function createMonitoringListener({ readiness, metrics }: MonitoringSourc
           return json(404, { error: 'Here are /healthz, /readyz and /metrics.' });
       }
     };
-    route().catch(() => json(500, { error: 'This could not be found out.' }));
+    route().catch(() => json(500, { error: 'The state could not be checked.' }));
   };
 }

@@ -201,7 +201,7 @@ async function removeStaleSocket(path: string): Promise<void> {
       .once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
   // Any other result means that a process listens, perhaps a busy one.
-  if (code !== 'ECONNREFUSED') throw new Error(`Another process answers on ${path} already. Stop it first.`);
+  if (code !== 'ECONNREFUSED') throw new Error(`Another process already answers on ${path}. Stop it first.`);
   rmSync(path, { force: true });
 }
 
@@ -213,7 +213,7 @@ function listenError(error: NodeJS.ErrnoException, listen: Listen): Error {
         `${where} is in use by another program, or by another copy of this one. Stop it, or choose another address.`,
       );
     case 'EADDRNOTAVAIL':
-      return new Error(`${where} is no address of this machine.`);
+      return new Error(`${where} is not an address of this machine.`);
     case 'EACCES':
     case 'ENOENT':
       // Distinguish the two cases, because Node reports EACCES for both.

@@ -33,8 +33,8 @@ export function requireWebAddress(text: string, what: string, field?: string): U
   const address = text.trim();
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:\/\//i.test(address) || /\s/.test(address))
-    throw refuse(`${what} must be a complete address, as https://shop.example/.`);
-  if (url.username || url.password) throw refuse(`${what} must not hold a user name or password.`);
+    throw refuse(`${what} must be a complete address, such as https://shop.example/.`);
+  if (url.username || url.password) throw refuse(`${what} must not contain a user name or password.`);
   return url;
 }
 

@@ -4,7 +4,7 @@ import { eachEntry } from '../packages/zip';
 import {
   findManifest,
   isManifest,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from './manifest';
@@ -92,10 +92,10 @@ export async function findLack(
   const joomla = faults.find(({ aborts }) => aborts !== undefined)?.aborts;
   const outcome =
     joomla === undefined
-      ? 'Joomla would end the update in success, without it'
+      ? 'Joomla would report success, although it is missing'
       : `Joomla would end the update with "${joomla}"`;
   return {
-    problem: `The package lacks what its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}.`,
+    problem: `The package lacks parts that its manifest (${manifest.path}) names: ${describeFaults(faults)}. ${outcome}.`,
     paths: faults.slice(0, MAX_SHOWN).map(({ path }) => path),
     joomla,
   };
@@ -177,9 +177,7 @@ function abortsPackage(path: string): string {
 function describeNoManifest(found: ManifestProblem): string {
   if (found.none === 'malformed')
     return `has a manifest that is not well-formed: ${found.path}: ${found.fault}`;
-  return found.none === 'too-much-xml'
-    ? `cannot be examined: ${XML_LIMIT_EXCEEDED}`
-    : 'has no manifest at its top';
+  return found.none === 'too-much-xml' ? `cannot be examined: ${XML_TOO_BIG}` : 'has no manifest at its top';
 }
 
 const MAX_SHOWN = 5;

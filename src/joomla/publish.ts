@@ -14,7 +14,7 @@ import {
   findManifest,
   isManifest,
   manifestSnippets,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from './manifest';
@@ -118,7 +118,7 @@ export async function publish(
   const odd = remarkOnVersion(version);
   if (odd !== undefined) found.unshift({ ...odd, facts: [version] });
   if (date !== undefined && date > now && !draft)
-    remark('future-date', 'the date lies in the future; the version is offered from now on all the same.');
+    remark('future-date', 'the date is in the future, but the version is offered from now on.');
   return { release, remarks: found };
 }
 
@@ -184,8 +184,8 @@ function checkManifest(manifest: PackageManifest | ManifestProblem, version: str
   const { path, version: inside } = manifest;
   if (!isVersion(inside) || compareVersions(inside, version) !== 0)
     throw new OperatorError(
-      `The manifest in the package (${path}) says version "${inside.trim()}"${inside === inside.trim() ? '' : ' with blanks or line breaks around it'}, and not "${version}". Joomla would take ` +
-        'the first for installed and go on offering the second. Nothing was published.',
+      `The manifest in the package (${path}) says version "${inside.trim()}"${inside === inside.trim() ? '' : ' with blanks or line breaks around it'}, and not "${version}". Joomla would treat ` +
+        'the first as installed and keep offering the second. Nothing was published.',
       { facts: { reason: 'manifest-version', version: isVersion(inside) ? inside : undefined } },
     );
 }
@@ -226,7 +226,7 @@ function findMissingLines(
 }
 
 const UNCHECKED =
-  'it was not checked whether sites that install this version ask this service for the next one, because the address of the update XML is not known. Enter it (licensing settings set public_url), and compare: "licensing manifest" prints the lines.';
+  'it was not checked whether sites that install this version ask this service for the next one, because the address of the update XML is not known. Enter it (licensing settings set public_url), and compare the manifest: "licensing manifest" prints the lines.';
 
 /** Warns about a missing changelog, because Joomla 4.4 never updates a package's changelog URL (PackageAdapter). */
 async function remarkOnChangelog(
@@ -281,10 +281,10 @@ function findServerFault(manifest: PackageManifest, { version, servers }: Before
   const [earlier, named] = [servers, manifest].map(({ updateServers }) => [...updateServers].sort());
   if (JSON.stringify(earlier) === JSON.stringify(named)) return undefined;
   return new OperatorError(
-    `The manifest in the package (${manifest.path}) names ${describeServers(manifest)}, and that of version ` +
-      `${version} names ${describeServers(servers)}. Joomla keeps the Download Key by this address: up to 5.3.0 ` +
+    `The manifest in the package (${manifest.path}) names ${describeServers(manifest)}, and the manifest of version ` +
+      `${version} names ${describeServers(servers)}. Joomla stores the Download Key under this address: up to 5.3.0, ` +
       'a site that installs this version loses its key, and can no longer update until its administrator enters it ' +
-      'again. Pack it again with the earlier address, byte by byte. Nothing was published.',
+      'again. Pack it again with exactly the earlier address. Nothing was published.',
     { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'other-update-server' } },
   );
 }
@@ -316,7 +316,7 @@ function describeForeign(
 ): [message: string, named: string, url: string] {
   return [
     `The manifest in the package (${manifest.path}) names ${describeServers(manifest)}, and the update XML is at ${url}: ` +
-      'sites that install this version ask the first for updates, and are offered none of yours.',
+      'sites that install this version ask the first address for updates, and are offered none of yours.',
     manifest.updateServers.map((server) => server.trim()).join(', '),
     url,
   ];
@@ -341,7 +341,7 @@ function requireElement(manifest: PackageManifest | ManifestProblem, product: nu
   if (!isManifest(manifest)) throw refuseNoManifest(manifest, product, element);
   if (manifest.element !== undefined && manifest.element.toLowerCase() !== element.toLowerCase())
     throw new OperatorError(
-      `The manifest in the package (${manifest.path}) is that of "${manifest.element}", and the element of product ${product} is "${element}": Joomla would not update the one by the other. Nothing was published.`,
+      `The manifest in the package (${manifest.path}) is for "${manifest.element}", but the element of product ${product} is "${element}": Joomla would not update one with the other. Nothing was published.`,
       { facts: { reason: 'other-element', product, element, inPackage: manifest.element } },
     );
 }
@@ -361,12 +361,12 @@ export async function readNewProduct(
     throw found.none === 'malformed'
       ? malformed(found)
       : new OperatorError(
-          'The package has no Joomla manifest (an XML file with <extension>) at its top, so it does not say what product it is.',
+          'The package has no Joomla manifest (an XML file with <extension>) at its top, so it does not show which product it belongs to.',
           { code: 'INVALID_REQUEST', field: 'file', facts: { reason: 'no-manifest' } },
         );
   const { name, element, packageName, path, version } = found;
   if (!isVersion(version))
-    throw new OperatorError(`The manifest in the package (${path}) has no version that Joomla knows.`, {
+    throw new OperatorError(`The manifest in the package (${path}) has no version that Joomla understands.`, {
       code: 'INVALID_REQUEST',
       field: 'file',
       facts: { reason: 'manifest-version', version: undefined },
@@ -378,12 +378,9 @@ export async function readNewProduct(
 function refuseNoManifest(found: ManifestProblem, product: number, element: string): OperatorError {
   if (found.none === 'malformed') return malformed(found);
   if (found.none === 'too-much-xml')
-    return new OperatorError(
-      `The package cannot be examined: ${XML_LIMIT_EXCEEDED}. Nothing was published.`,
-      {
-        facts: { reason: 'too-much-xml', product },
-      },
-    );
+    return new OperatorError(`The package cannot be examined: ${XML_TOO_BIG}. Nothing was published.`, {
+      facts: { reason: 'too-much-xml', product },
+    });
   return new OperatorError(
     `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${product} is for Joomla: its element is "${element}". Nothing was published.`,
     { facts: { reason: 'no-manifest', product } },

@@ -26,7 +26,7 @@ export type XmlProbeResult =
 /** Requests an update XML; undefined while the request runs */
 export type ProbeUpdateXml = (url: string) => Promise<XmlProbeResult | undefined>;
 
-export interface RegeneratedXml extends UpdateXmlState {
+export interface XmlResult extends UpdateXmlState {
   /** the reason that it is `stale`, as a sentence for the operator; null if it is not */
   reason: string | null;
   /** the XML that was written; undefined unless `written` */
@@ -35,7 +35,7 @@ export interface RegeneratedXml extends UpdateXmlState {
   fault: unknown;
 }
 
-const NOT_SET: RegeneratedXml = {
+const NOT_SET: XmlResult = {
   state: 'not_set',
   url: null,
   reason: null,
@@ -58,7 +58,7 @@ export async function regenerateUpdateXml(
     own = [],
     allowDowngrade,
   }: { own?: ProtectedFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
-): Promise<RegeneratedXml> {
+): Promise<XmlResult> {
   let url: string | null = null;
   try {
     const place = await locateUpdateXml(db, await requireProduct(db, productId), home);
@@ -127,6 +127,6 @@ export async function readUpdateXmlState(
 
 function describeDifference(out: string, there: string | undefined): string {
   return there === undefined
-    ? `${out} is not there, or may not be read by this user.`
-    : `${out} does not offer what is published now.`;
+    ? `${out} does not exist, or this user cannot read it.`
+    : `${out} does not match the versions that are published now.`;
 }

@@ -6,7 +6,7 @@ const CURRENT = [4, 5, 6];
 
 /** Advice for writing a pattern. It ends with a regular expression. */
 export const MATCH_A_MAJOR = 'For all of Joomla 5 write 5\\.[0-9]+';
-export const MATCH_A_MINOR = `${MATCH_A_MAJOR}, for 5.1 alone 5\\.1\\.`;
+export const MATCH_A_MINOR = `${MATCH_A_MAJOR}, for 5.1 only 5\\.1\\.`;
 
 /** The versions on which patterns are tested. They reveal a pattern that ends in the middle of a number. */
 const MINORS = Array.from({ length: 21 }, (_, minor) => minor);

@@ -45,7 +45,7 @@ export function escapeAttribute(text: string): string {
   return printableInXml(text).replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** Parses a document. Like PHP's parser, it refuses one that is not well-formed. @throws MALFORMED_XML, XML_LIMIT_EXCEEDED */
+/** Parses a document. Like PHP's parser, it refuses one that is not well-formed. @throws MALFORMED_XML, XML_TOO_BIG */
 export function parseXml(bytes: Buffer): Element {
   const text = decode(bytes);
   refuseTooMuch(text);
@@ -63,7 +63,7 @@ export function parseXml(bytes: Buffer): Element {
   } catch (error) {
     problem ??= (error as Error).message;
   }
-  throw new CodedError('MALFORMED_XML', problem ?? 'there is no element in it');
+  throw new CodedError('MALFORMED_XML', problem ?? 'it has no element');
 }
 
 /** Lists all elements below an element, in document order. */
@@ -102,7 +102,7 @@ function decode(bytes: Buffer): string {
   const start = bytes.subarray(0, 200).toString('latin1');
   const declared = /^(?:\u00ef\u00bb\u00bf)?<\?xml[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
   if (!recognized?.startsWith('utf-16') && /^utf-?16/i.test(declared ?? ''))
-    throw new CodedError('MALFORMED_XML', `it is declared as ${declared}, and is not (line 1)`);
+    throw new CodedError('MALFORMED_XML', `it is declared as ${declared}, but it is not (line 1)`);
   const encoding = recognized ?? declared ?? 'UTF-8';
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
@@ -137,7 +137,7 @@ function refuseTooMuch(text: string): void {
     let index = -1;
     for (let count = 0; (index = text.indexOf(mark, index + 1)) >= 0; count++)
       if (count === limit)
-        throw new CodedError('XML_LIMIT_EXCEEDED', `It has more than ${limit} ${what}, and is not read.`);
+        throw new CodedError('XML_TOO_BIG', `It has more than ${limit} ${what}, so it was not read.`);
   }
   let attributesOfTag = 0;
   // Ignore quotes, which may contain a ">": the beginning of a tag ends the one before.
@@ -145,8 +145,8 @@ function refuseTooMuch(text: string): void {
     if (found === '<') attributesOfTag = 0;
     else if (++attributesOfTag > MAX_ATTRIBUTES)
       throw new CodedError(
-        'XML_LIMIT_EXCEEDED',
-        `A tag has more than ${MAX_ATTRIBUTES} attributes, and it is not read.`,
+        'XML_TOO_BIG',
+        `A tag has more than ${MAX_ATTRIBUTES} attributes, so it was not read.`,
       );
 }
 
@@ -160,13 +160,13 @@ const PIECES =
 /** Refuses errors that only this library accepts. */
 function refuseForbidden(text: string): void {
   const forbidden = FORBIDDEN.exec(text);
-  if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot hold');
+  if (forbidden) throw at(text, forbidden.index, 'a control character, which XML cannot contain');
   for (const match of text.matchAll(PIECES)) {
     const [found, reference] = match;
     if (found === ']]>') throw at(text, match.index, '"]]>" outside a CDATA section');
     if (/^<[^!?]/.test(found)) {
       if (hasStraySlash(found))
-        throw at(text, match.index, 'a tag with a "/" that is not right before its ">"');
+        throw at(text, match.index, 'a tag with a "/" that is not directly before its ">"');
       for (const inTag of found.matchAll(/&([^\s;<&"']*;?)/g))
         refuseReference(text, match.index + inTag.index, inTag[1] ?? '');
     } else if (reference !== undefined) refuseReference(text, match.index, reference);
@@ -181,11 +181,11 @@ function hasStraySlash(tag: string): boolean {
 
 function refuseReference(text: string, index: number, reference: string): void {
   const groups = /^(?:#(?<decimal>[0-9]+)|#x(?<hex>[0-9a-fA-F]+)|[A-Za-z_:][\w.:-]*);$/.exec(reference);
-  if (!groups) throw at(text, index, '"&" that begins no reference; write &amp;');
+  if (!groups) throw at(text, index, '"&" that does not begin a reference; write &amp;');
   const { decimal, hex } = groups.groups ?? {};
   const point = decimal ? Number(decimal) : hex ? parseInt(hex, 16) : 0x41;
   if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) || FORBIDDEN.test(String.fromCodePoint(point)))
-    throw at(text, index, 'a reference to a character that XML cannot hold');
+    throw at(text, index, 'a reference to a character that XML cannot contain');
 }
 
 function at(text: string, index: number, problem: string): CodedError {

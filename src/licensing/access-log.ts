@@ -167,7 +167,7 @@ export function createAccessLog(
         rest,
         rest.map((row) => row.times),
       );
-      if (lost > 0) onError(new Error('The database was away at the end.'), lost);
+      if (lost > 0) onError(new Error('The database was not available at shutdown.'), lost);
     },
     dropped: () => dropped,
   };

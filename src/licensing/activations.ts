@@ -35,11 +35,14 @@ export async function addActivation(
   });
   if (!isRefusal(added)) return added;
   if (added.refused === 'INVALID_REQUEST')
-    throw new OperatorError(`This is not a valid ${plan.activationType}, which plan ${plan.id} counts by.`, {
-      code: 'INVALID_REQUEST',
-      field: 'identifier',
-    });
-  throw new OperatorError(`Licence ${id} was changed by somebody else meanwhile. Try again.`, {
+    throw new OperatorError(
+      `This is not a valid ${plan.activationType}. Plan ${plan.id} counts by ${plan.activationType}.`,
+      {
+        code: 'INVALID_REQUEST',
+        field: 'identifier',
+      },
+    );
+  throw new OperatorError(`Another request changed licence ${id} meanwhile. Try again.`, {
     code: 'CONFLICT',
   });
 }

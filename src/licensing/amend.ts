@@ -204,10 +204,10 @@ async function otherProductError(
   const isCovered = includedProducts(catalogue, plan.productId).some((product) => product.id === from);
   const nameOf = (product: number) => catalogue.get(product)?.name ?? String(product);
   return new OperatorError(
-    `Plan ${plan.id} is of ${nameOf(plan.productId)}, and licence ${id} of ${nameOf(from)}. ${
+    `Plan ${plan.id} belongs to ${nameOf(plan.productId)}, and licence ${id} to ${nameOf(from)}. ${
       isCovered
-        ? `${nameOf(plan.productId)} includes ${nameOf(from)}, so its sites go on.`
-        : `Then the licence covers ${nameOf(from)} no more.`
+        ? `${nameOf(plan.productId)} includes ${nameOf(from)}, so its sites keep getting updates.`
+        : `The licence would no longer cover ${nameOf(from)}.`
     } Its key and its activations stay.`,
     { code: 'CONFLICT', field: 'plan_id', facts: { reason: 'other-product', isCovered } },
   );

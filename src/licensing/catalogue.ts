@@ -30,7 +30,7 @@ import { findShopsSelling } from '../store/orders/shops';
 import { inTransaction } from '../store/engine/transaction';
 import { setLimitIfUnchanged } from './amend';
 import {
-  bundlesContaining,
+  bundlesWith,
   findIncludesFault,
   includedProducts,
   normalizeIncludes,
@@ -78,7 +78,7 @@ export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
   return {
     product,
     included: includedProducts(catalogue, id),
-    bundles: bundlesContaining(catalogue, id),
+    bundles: bundlesWith(catalogue, id),
     plans,
     versions,
   };
@@ -123,7 +123,7 @@ export async function addProduct(
     });
   } catch (error) {
     if (isDuplicate(error))
-      throw new OperatorError(`Product ${id ?? ''} exists already.`, { code: 'CONFLICT' });
+      throw new OperatorError(`Product ${id ?? ''} already exists.`, { code: 'CONFLICT' });
     throw error;
   }
 }
@@ -152,7 +152,7 @@ async function refuseNamesake(
     (other) => other.id !== id && other.name.toLowerCase() === name.toLowerCase(),
   );
   if (namesake)
-    throw new OperatorError(`Product ${productId} has a plan of this name already: plan ${namesake.id}.`, {
+    throw new OperatorError(`Product ${productId} already has a plan of this name: plan ${namesake.id}.`, {
       code: 'CONFLICT',
       field: 'name',
     });
@@ -201,7 +201,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
       const catalogue = await readCatalogue(trx);
       const by = firstBundleListing(catalogue, id);
       if (by !== undefined)
-        throw new OperatorError(`Product ${id} is included in product ${by}, and stays.`, {
+        throw new OperatorError(`Product ${id} is included in product ${by}, so it cannot be deleted.`, {
           code: 'CONFLICT',
           facts: { reason: 'is-included', by },
         });
@@ -209,7 +209,7 @@ export function removeProduct(db: Db, id: number): Promise<CatalogueProduct> {
       await deleteProduct(trx, id);
       return catalogue.get(id) as CatalogueProduct;
     },
-    `Product ${id} has plans or versions, and stays.`,
+    `Product ${id} has plans or versions, so it cannot be deleted.`,
     { reason: 'product-in-use' },
   );
 }
@@ -225,7 +225,7 @@ export function removePlan(db: Db, id: number): Promise<Plan> {
       await deletePlan(trx, id);
       return plan;
     },
-    `Plan ${id} has licences, and stays. Nothing is sold on it as long as you issue none.`,
+    `Plan ${id} has licences, so it cannot be deleted. To stop selling it, issue no more licences on it.`,
     { reason: 'plan-in-use', plan: id },
   );
 }
@@ -233,8 +233,8 @@ export function removePlan(db: Db, id: number): Promise<Plan> {
 function soldBy(plan: number, { shop, sku }: { shop: string; sku: string | null }): OperatorError {
   return new OperatorError(
     sku === null
-      ? `Plan ${plan} is what shop ${shop} issues for test orders, and stays.`
-      : `Plan ${plan} is what shop ${shop} sells as "${sku}", and stays.`,
+      ? `Shop ${shop} issues plan ${plan} for test orders, so the plan cannot be deleted.`
+      : `Shop ${shop} sells plan ${plan} as "${sku}", so the plan cannot be deleted.`,
     { code: 'CONFLICT', facts: { reason: 'plan-in-shop', plan, shop, sku } },
   );
 }
@@ -362,7 +362,7 @@ async function requireDecision(
   const decision = await decide(limits);
   if (decision === undefined)
     throw new OperatorError(
-      'The plan has licences with its present limit: say whether they follow the new one or keep theirs.',
+      'The plan has licences with its present limit: choose whether they get the new limit or keep theirs.',
       { code: 'INVALID_REQUEST', field: 'licenses', facts: { reason: 'undecided' } },
     );
   return decision;
@@ -402,8 +402,8 @@ export async function changePlanLimit(
   await follow();
   if (!(await replacePlanLimit(db, planId, { from, to })))
     throw new OperatorError(
-      `Plan ${planId} was given another limit by somebody else meanwhile. ` +
-        `${countOf(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and run this again with it.`,
+      `Another operator gave plan ${planId} a different limit meanwhile. ` +
+        `${countOf(licenses.changed, 'licence has', 'licences have')} ${to || 'unlimited'} slots now. Agree on one limit, and try again with it.`,
       { code: 'CONFLICT' },
     );
   // Licences issued meanwhile follow too.

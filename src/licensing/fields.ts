@@ -19,7 +19,7 @@ export function requireWholeNumber(
 /** Returns a one-line name that fits its column. A key is refused, because labels are stored and shown unredacted. */
 export function requireLabel(text: string, field?: string, most = MAX_LABEL_LENGTH): string {
   const line = requireLine(most, text, field);
-  if (containsKey(line)) throw invalid('It must not hold a licence key.', field);
+  if (containsKey(line)) throw invalid('It must not contain a licence key.', field);
   return line;
 }
 
@@ -56,7 +56,7 @@ export function requireHttpsUrl(text: string, field?: string): string {
       `It must be an https:// address without a user name, of at most ${MAX_URL_LENGTH} characters.`,
       field,
     );
-  if (containsKey(href)) throw invalid('It must not hold a licence key.', field);
+  if (containsKey(href)) throw invalid('It must not contain a licence key.', field);
   return href;
 }
 

@@ -86,7 +86,7 @@ export async function issueLicenses(
     // Two commands issued one order at the same time. The other one was first, and this is its licence.
     const earlier = reference === undefined ? undefined : await findLicenseByReference(db, reference);
     if (earlier) return [asIssued(earlier, request, secret)];
-    throw new OperatorError('A licence with this key exists already.', { code: 'CONFLICT' });
+    throw new OperatorError('A licence with this key already exists.', { code: 'CONFLICT' });
   }
 }
 
@@ -185,14 +185,14 @@ function asIssued(
       field: 'reference',
     });
   if (license.plan.id !== planId)
-    throw refusal(`is on plan ${license.plan.id} and not on ${planId}.`, { reason: 'other-plan' });
+    throw refusal(`is on plan ${license.plan.id}, not on plan ${planId}.`, { reason: 'other-plan' });
   // Two shops may use equal order numbers: one shop's customer must not get the key of another's.
   if (
     customer !== undefined &&
     license.customer !== null &&
     storedCustomer(customer) !== storedCustomer(license.customer)
   )
-    throw refusal("is another customer's. A new order needs a reference of its own.", {
+    throw refusal('belongs to another customer. A new order needs a reference of its own.', {
       reason: 'other-customer',
       license: license.id,
     });

@@ -26,7 +26,7 @@ export { listKeys, type LicenseKey };
 
 /**
  * The keys of a licence (docs/contract.md, 3). Its main key has no limit and no end of its own, and `rekey` replaces
- * it. Each change is an event in the licence's history.
+ * it (key rotation). Each change is an event in the licence's history.
  */
 
 /** The maximum of open keys of a licence. */
@@ -270,7 +270,7 @@ function refuseTooMany(keys: LicenseKey[], { id }: LockedLicense, { now }: Chang
 
 function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): void {
   if (endsAt && endsAt <= now)
-    throw new OperatorError(`${formatTimestamp(endsAt)} has passed already.`, {
+    throw new OperatorError(`${formatTimestamp(endsAt)} is in the past.`, {
       code: 'INVALID_REQUEST',
       field: 'ends_at',
     });

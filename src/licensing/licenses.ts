@@ -32,7 +32,7 @@ export async function requireLicenseNamed(db: Db, text: string): Promise<License
   const ids = distinctIds(meanings);
   if (ids.length > 1)
     throw new OperatorError(
-      `Nothing was changed: this is ${inWords(meanings)}. Say ${ids.map((id) => `id:${id}`).join(' or ')}.`,
+      `Nothing was changed, because this is ${inWords(meanings)}. Write ${ids.map((id) => `id:${id}`).join(' or ')}.`,
       { code: 'CONFLICT' },
     );
   return meanings[0][1];

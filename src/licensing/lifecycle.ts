@@ -148,16 +148,16 @@ function endFields({ expiresAt, graceDays }: EndWithGrace) {
 function renewedUntil(license: LockedLicense, renewal: Renewal, now: Date, field: string): EndWithGrace {
   if ('until' in renewal) {
     if (renewal.until !== null && renewal.until <= now)
-      throw new OperatorError(
-        'This end has passed already. To end a licence, suspend, cancel or revoke it.',
-        { code: 'INVALID_REQUEST', field },
-      );
+      throw new OperatorError('This end is in the past. To end a licence, suspend, cancel or revoke it.', {
+        code: 'INVALID_REQUEST',
+        field,
+      });
     return endWithGrace(renewal.until, 0);
   }
   const { expiresAt, graceDays, status } = license;
   // A row with the status "expired" but no date has ended too.
   if (expiresAt === null && status !== 'expired')
-    throw new OperatorError(`Licence ${license.id} is a lifetime licence: there is nothing to prolong.`, {
+    throw new OperatorError(`Licence ${license.id} is a lifetime licence: there is nothing to extend.`, {
       code: 'CONFLICT',
       facts: { reason: 'lifetime-license' },
     });
@@ -192,7 +192,7 @@ function requireTransition(license: LockedLicense, transition: Transition, now: 
     throw new OperatorError(
       `Licence ${license.id} is ${from}: "${transition}" is not possible. ` +
         (allowed.length > 0
-          ? `Possible are: ${allowed.join(', ')}.`
+          ? `Possible actions: ${allowed.join(', ')}.`
           : 'That state is final; issue a new licence.'),
       { code: 'CONFLICT' },
     );

@@ -28,7 +28,7 @@ export function storedMetadata(metadata: Metadata): string | null {
 export function requireMetadataChange(name: string, text: string | null): [string, string | null] {
   if (!NAME.test(name) || containsKey(name))
     throw invalid(
-      'A name must have 1 to 40 of a-z, 0-9, "_", "." and "-", with a letter or digit first, and be no licence key.',
+      'A name must have 1 to 40 characters of a-z, 0-9, "_", "." and "-", begin with a letter or digit, and not be a licence key.',
     );
   return [
     name,

@@ -153,7 +153,7 @@ export function retireSigningKey(
         facts: { reason: 'no-signing-key' },
       });
     if (key.retiredAt !== null && (key.compromised || !compromised))
-      throw new OperatorError(`Signing key ${kid} is retired already.`, {
+      throw new OperatorError(`Signing key ${kid} is already retired.`, {
         code: 'CONFLICT',
         facts: { reason: 'signing-key-retired' },
       });
@@ -177,7 +177,7 @@ function find(keys: SigningKeyInUse[], kid: string): SigningKeyInUse {
 
 /** Returns why this installation cannot sign with a key; undefined if it can, unless the key is damaged. */
 export function sealFault({ kid, sealed }: SigningKey, secret: Buffer | undefined): string | undefined {
-  if (sealed === null) return `The private part of signing key ${kid} did not come along with the import.`;
+  if (sealed === null) return `The private part of signing key ${kid} was not in the import.`;
   if (secret === undefined) return `Signing key ${kid} is sealed, and LICENSING_KEY_SECRET is not set.`;
   if (!isSealedWith(sealed, secret))
     return `Signing key ${kid} was sealed with another LICENSING_KEY_SECRET than the one that is set.`;

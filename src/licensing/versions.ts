@@ -84,17 +84,17 @@ export function remarkOnVersion(
     const known = WORDS.find(([word]) => odd.startsWith(word))?.[0];
     const counts =
       known === undefined
-        ? `Joomla does not know "${odd}", and takes ${version} for less than every alpha`
-        : `Joomla takes "${odd}" for "${known}", because it begins like that`;
+        ? `Joomla does not know "${odd}", and sorts ${version} below every alpha`
+        : `Joomla reads "${odd}" as "${known}", because it begins with that`;
     return {
       code: 'odd-version',
-      message: `${counts}. Write numbers alone, as 2.1.0, for a release, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`,
+      message: `${counts}. Write only numbers for a release, such as 2.1.0, and 2.1.0-dev, -alpha1, -beta1 or -rc1, in lower case, before it.`,
     };
   }
   return isPrerelease(version)
     ? {
         code: 'pre-release',
-        message: `${version} is a pre-release (${stabilityOf(version)}): the API offers it only while no release proper is published, and the update XML offers it to sites whose minimum stability is "${stabilityOf(version)}" or lower.`,
+        message: `${version} is a pre-release (${stabilityOf(version)}): the API offers it only while no stable release is published, and the update XML offers it to sites whose minimum stability is "${stabilityOf(version)}" or lower.`,
       }
     : undefined;
 }

@@ -67,7 +67,7 @@ function sealAnswer(text: { subject: string; body: string }, secret: Buffer | un
   if (secret !== undefined) return { sealed: sealKey(json, SEALED_FOR, secret) };
   if (redactKeys(json) !== json)
     throw new OperatorError(
-      'The mail has a licence key in it, and waits in the database, which needs LICENSING_KEY_SECRET to seal it.',
+      'The mail contains a licence key, so it is stored sealed until it is sent. That needs LICENSING_KEY_SECRET.',
       { code: 'CONFLICT', field: 'body', facts: { reason: 'no-key-secret' } },
     );
   return text;

@@ -1,5 +1,5 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
 import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
@@ -13,7 +13,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
-import { saveReportedProfile } from '../store/customer-profiles';
+import { saveProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder } from '../store/orders/orders';
 import type { OutboxRow } from '../store/outbox';
@@ -171,7 +171,7 @@ async function composeLink(
   const values = { link: `${pages}/enter/${code}` };
   if (type === 'operator_link') return finish(row, to, type, values, settings);
   // Store the language now instead of at the request, whose duration would reveal known addresses.
-  await inReadCommitted(db, (trx) => saveReportedProfile(trx, to, { language: row.language }, row.createdAt));
+  await inReadCommitted(db, (trx) => saveProfile(trx, to, { language: row.language }, row.createdAt));
   return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
 }
 
@@ -390,8 +390,8 @@ async function contentOf(
         text: type,
         values: {
           ...validityOf(license, language, now),
-          site: withAsciiForm(site ?? '-'),
-          test_sites: testSites.length === 0 ? undefined : testSites.map(withAsciiForm).join(', '),
+          site: inBothForms(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(inBothForms).join(', '),
         },
       };
   }

@@ -223,7 +223,7 @@ function requireMailable(
       facts: { reason: 'no-customer', license: license.id },
     });
   if (isTerminalStatus(license.status as LiveStatus))
-    throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key opens nothing.`, {
+    throw new OperatorError(`Licence ${license.id} is ${license.status}, so its key does not work.`, {
       code: 'CONFLICT',
       facts: { reason: 'license-final', license: license.id },
     });
@@ -274,7 +274,7 @@ export function rekeyAndSend(
     const added = await rekey(trx, id, rekeying, secret, context);
     const license = await findLicense(trx, id);
     if (license?.mainKeyId !== added.stored.id)
-      throw new OperatorError('Only the main key is mailed. Send another one yourself.', {
+      throw new OperatorError('Only the main key can be mailed. Send any other key yourself.', {
         code: 'CONFLICT',
         field: 'mail',
       });

@@ -1,4 +1,4 @@
-import { bundlesContaining, readCatalogue } from '../licensing/bundles';
+import { bundlesWith, readCatalogue } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -57,7 +57,7 @@ interface Concerned {
 
 /** Lists the plans whose licences cover a product, by id. */
 async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
-  const bundles = bundlesContaining(await readCatalogue(db), productId);
+  const bundles = bundlesWith(await readCatalogue(db), productId);
   const products = new Set([productId, ...bundles.map(({ id }) => id)]);
   return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
@@ -155,7 +155,7 @@ export async function startNotice(
   const { id, version } = release;
   if (release.notifiedAt !== null) throw notifiedAlready(version);
   requireSecurityRelease(release);
-  if (mailing === undefined) throw mailOffError('no customer can be told');
+  if (mailing === undefined) throw mailOffError('no customer can be notified');
   await inTransaction(db, async (trx) => {
     if (!(await claimNotice(trx, id, now))) throw notifiedAlready(version);
     // Queue behind the mails of another release, so that both together keep the rate.
@@ -165,7 +165,7 @@ export async function startNotice(
 }
 
 function notifiedAlready(version: string): OperatorError {
-  return new OperatorError(`The customers were told of version ${version} already.`, {
+  return new OperatorError(`The customers were already notified of version ${version}.`, {
     code: 'CONFLICT',
     facts: { reason: 'is-notified' },
   });

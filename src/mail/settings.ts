@@ -61,7 +61,7 @@ export function parseMailUrl(
   const from = sender === null ? (site?.from ?? login) : findEmail(sender);
   if (from === undefined)
     throw new ConfigError(
-      `LICENSING_MAIL_URL does not say who sends. End it with ?from= and the shop's e-mail address. ${EXPECTED}`,
+      `LICENSING_MAIL_URL has no sender. End it with ?from= and the shop's e-mail address. ${EXPECTED}`,
     );
   return { route, from: { address: from, name: site?.fromName }, source };
 }
@@ -91,7 +91,7 @@ function readLogin({ username, password }: URL): SmtpSettings['login'] {
   try {
     return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
-    throw new ConfigError(`${EXPECTED} A "%" that is not the beginning of a code reads %25.`);
+    throw new ConfigError(`${EXPECTED} Write a "%" that does not begin a code as %25.`);
   }
 }
 

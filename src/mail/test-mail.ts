@@ -68,7 +68,7 @@ function mailRefused(what: string, settings: MailSettings, error: unknown, field
   const remedy = mailRemedy(failures, stored, settings.from.address);
   const parts = [
     `${what}, by ${settings.source}: ${describeStored(failures.mail, stored)}.`,
-    ...(said === undefined ? [] : [`It said: ${oneLine(said)}`]),
+    ...(said === undefined ? [] : [`The server answered: ${oneLine(said)}`]),
     ...(remedy === undefined ? [] : [remedy]),
   ];
   return new OperatorError(parts.join(' '), {

@@ -5,7 +5,7 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { operatorLanguageOf } from '../texts/operators/languages';
 
 /**
- * The texts of mails, with the subject in the first line. Our own texts are in one file for each language, each below a
+ * The templates of mails, with the subject in the first line. Our own texts are in one file for each language, each below a
  * line `== TYPE ==`. A seller's texts are in the database and in files named `TYPE.LANGUAGE.txt`.
  */
 
@@ -185,7 +185,7 @@ export function describeTextFault(fault: MailTextFault): string {
     case 'empty':
       return 'it needs a subject in its first line, and a text below it.';
     case 'placeholder':
-      return `it has ${fault.found} in line ${fault.line}; it may have ${fault.known.join(', ')}.`;
+      return `it has ${fault.found} in line ${fault.line}; it may contain ${fault.known.join(', ')}.`;
     case 'lacks':
       return `it lacks ${fault.needed}.`;
   }

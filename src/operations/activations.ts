@@ -6,7 +6,7 @@ import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
 import { list, post, remove, type OperationCall } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/request-params';
-import { strictObject, PageQuery, Text } from './kit/schemas';
+import { strictObject, Paging, Text } from './kit/schemas';
 import { Activation } from './kit/response-schemas';
 
 /** Returns the activation in the path, with its licence. */
@@ -24,7 +24,7 @@ export const activationOperations = {
     {
       summary: 'List the activations of a licence',
       forShops: true,
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Activation,
     },
     async (call) => {
@@ -37,14 +37,15 @@ export const activationOperations = {
     '/licenses/{id}/activations',
     {
       needsNoRecentSignIn: true,
-      summary: 'Activate an identifier, over the limit too, and in every state of the licence',
+      summary:
+        'Activate an identifier as an operator: even over the limit, and whatever the state of the licence',
       body: strictObject({
         identifier: Text,
-        name: Type.Optional(Type.String({ description: 'A label for people.' })),
+        name: Type.Optional(Type.String({ description: 'A label that is shown next to the identifier.' })),
       }),
       data: Activation,
       status: 201,
-      otherStatus: { status: 200, when: 'it is activated already' },
+      otherStatus: { status: 200, when: 'it is already activated' },
     },
     async (call) => {
       const { db, body, context } = call;

@@ -10,7 +10,7 @@ import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 import { invalid } from './kit/failures';
 import { get, post } from './kit/operation';
 import { requireLicense } from './kit/request-params';
-import { strictObject, IdGiven, enumOf, Text, TextOrNull, enumAsText } from './kit/schemas';
+import { strictObject, IdGiven, enumOf, Text, TextOrNull, textEnum } from './kit/schemas';
 import { Mail } from './kit/response-schemas';
 
 /** The number of latest requests that an answer considers. */
@@ -20,14 +20,15 @@ export const answerOperations = {
   getLicenseAnswer: get(
     '/licenses/{id}/answer',
     {
-      summary: 'Write the ready answer to the customer of a licence',
-      description: "By what holds now and what happened, in the customer's language or the one asked for.",
+      summary: 'Compose an answer to the customer of a licence',
+      description:
+        "The answer fits the present state of the licence and recent events. It is in the customer's language, or in the requested one.",
       query: strictObject({ language: Type.Optional(enumOf(CUSTOMER_LANGUAGES)) }),
       data: strictObject(
         {
           case: Text,
           to: TextOrNull,
-          language: enumAsText(CUSTOMER_LANGUAGES),
+          language: textEnum(CUSTOMER_LANGUAGES),
           subject: Text,
           body: Text,
           may_send: Type.Boolean({ description: 'Whether mail is set up.' }),
@@ -63,9 +64,9 @@ export const answerOperations = {
   sendAnswer: post(
     '/answers',
     {
-      summary: 'Mail an answer to a customer, as it is written here',
+      summary: 'Mail this text to a customer as an answer',
       description:
-        '409 when mail is not set up. With a licence, it stands in its history and its mails, and goes to its customer unless `to` says otherwise.',
+        'With a licence, the answer is recorded in its history and its mails, and goes to its customer unless `to` names another address. 409 if mail is not set up.',
       body: strictObject({
         license_id: Type.Optional(Type.Integer({ ...IdGiven, maximum: 2 ** 53 - 1 })),
         to: Type.Optional(Type.String({ description: 'An e-mail address.' })),
@@ -82,7 +83,7 @@ export const answerOperations = {
       if (licenseId !== undefined && license === undefined)
         throw invalid('license_id', 'There is no such licence.');
       const to = sent.to ?? license?.customer ?? '';
-      if (to === '') throw invalid('to', 'Say to whom it goes: there is no customer.');
+      if (to === '') throw invalid('to', 'Give an address: there is no customer.');
       const { mailing, keySecret: secret } = settings;
       const language = sent.language ?? mailing?.language ?? 'en';
       const mail = await enqueueReply(

@@ -2,7 +2,7 @@ import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
 import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
 import { listCatalogue } from '../licensing/catalogue';
-import { isSetExternally, withStored, type Config } from '../settings/config';
+import { isPreset, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { describeRoute, withStoredPassword } from '../mail/settings';
@@ -37,7 +37,7 @@ import { invalid, OperationError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
-import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
+import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, textEnum } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
 
 /** The operations on settings. A seller may change some; those of the environment are only shown. */
@@ -87,13 +87,15 @@ function describeListen(listen: Config['listen']): string {
 const Setting = strictObject(
   {
     name: Text,
-    variable: Type.String({ description: 'Of the environment, where it wins over what is stored.' }),
+    variable: Type.String({
+      description: 'The environment variable, which takes precedence over the stored value.',
+    }),
     editable: Type.Boolean(),
     value: Type.Unsafe<string | number | null>({
       type: ['string', 'integer', 'null'],
-      description: 'As it counts now. A password or secret is `***`.',
+      description: 'The value in effect. A password or secret is shown as `***`.',
     }),
-    source: enumAsText(SETTING_SOURCES),
+    source: textEnum(SETTING_SOURCES),
     changed_by: TextOrNull,
     changed_at: TimeOrNull,
   },
@@ -114,7 +116,7 @@ async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>)
       variable: variableOf(name as SettingName),
       editable: false,
       value: value(config),
-      source: isSetExternally(config, variableOf(name as SettingName)) ? 'environment' : 'default',
+      source: isPreset(config, variableOf(name as SettingName)) ? 'environment' : 'default',
       changed_by: null,
       changed_at: null,
     })),
@@ -146,7 +148,7 @@ function schemaOf(of: Editable): TSchema {
         Type.String({
           maxLength: 1000,
           description:
-            'smtp://user:password@host:587?from=shop@example.org, or smtps://. It is tried first. The password `***` is the stored one, which goes to the same scheme, host, port and user only.',
+            'smtp://user:password@host:587?from=shop@example.org, or smtps://. The service first tests the connection. The password `***` stands for the stored one, and is accepted only with the same scheme, host, port and user.',
         }),
       );
     case 'choice':
@@ -162,10 +164,10 @@ const Changed = strictObject(
   {
     ...Object.fromEntries(EDITABLE_NAMES.map((name) => [name, Type.Optional(schemaOf(EDITABLE[name]))])),
     untried: Type.Optional(
-      Type.Boolean({ description: 'Save a mail server although it cannot be reached now.' }),
+      Type.Boolean({ description: 'Save a mail server even if it cannot be reached now.' }),
     ),
   },
-  { description: 'A missing field stays, null returns to the default.' },
+  { description: 'Fields that are not given stay. null restores the default.' },
 ) as unknown as TUnsafe<Changes>;
 
 const readChanged = bodyReader(Changed);
@@ -201,9 +203,9 @@ function readValue(value: string | number | null): string | null {
 
 function refuseGiven(config: Config, name: EditableName): void {
   const variable = variableOf(name);
-  if (isSetExternally(config, variable))
+  if (isPreset(config, variable))
     throw new OperatorError(
-      `${name} is set by ${variable} in the environment or in the settings file, which wins. Remove it there and restart the service to set it here.`,
+      `${name} is set by ${variable} in the environment or in the settings file, which takes precedence. To set it here, remove it there and restart the service.`,
       { code: 'CONFLICT', field: name, facts: { reason: 'in-environment', variable } },
     );
 }
@@ -238,7 +240,7 @@ async function tryMail(
   if (mail.route.kind !== 'smtp' || mail.route.ca !== undefined)
     throw invalid(
       'mail_url',
-      'Here it begins with smtp:// or smtps:// and has no "ca". A folder, or an authority of your own, is set by LICENSING_MAIL_URL in the environment.',
+      'It must begin with smtp:// or smtps://, without "ca". To use a folder or a CA of your own, set LICENSING_MAIL_URL in the environment.',
     );
   if (!untried)
     await tryMailServer(mail, { field: 'mail_url', gainsNoRights: await settings.mailGainsNoRights() });
@@ -257,7 +259,7 @@ export function fileSettingFault(config: Config, name: string, value: string): s
   }
   if (name.startsWith(MAIL_TEXT)) return mailTextFault(name.slice(MAIL_TEXT.length), value);
   if (!isEditable(name)) return 'There is no such setting.';
-  if (name === 'mail_url') return 'The mail server is in no file. Set it here.';
+  if (name === 'mail_url') return 'The mail server is not set in a file. Set it here.';
   try {
     const isNumber = EDITABLE[name].kind === 'number' && /^\d+$/.test(value);
     readChanged({ [name]: isNumber ? Number(value) : value });
@@ -270,24 +272,20 @@ export function fileSettingFault(config: Config, name: string, value: string): s
 }
 
 const PictureThing = strictObject(
-  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: enumAsText(PICTURE_SOURCES) },
+  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: textEnum(PICTURE_SOURCES) },
   { title: 'ShopPicture' },
 );
 
 function pictureThing(config: Config) {
   const { shopLogo } = config;
-  const source = isSetExternally(config, 'LICENSING_SHOP_LOGO')
-    ? 'environment'
-    : shopLogo
-      ? 'stored'
-      : 'none';
+  const source = isPreset(config, 'LICENSING_SHOP_LOGO') ? 'environment' : shopLogo ? 'stored' : 'none';
   return { type: shopLogo?.type ?? null, bytes: shopLogo?.bytes.length ?? 0, source };
 }
 
 function refusePictureGiven(config: Config): void {
-  if (isSetExternally(config, 'LICENSING_SHOP_LOGO'))
+  if (isPreset(config, 'LICENSING_SHOP_LOGO'))
     throw new OperatorError(
-      'The picture is set by LICENSING_SHOP_LOGO in the environment or in the settings file, which wins.',
+      'The picture is set by LICENSING_SHOP_LOGO in the environment or in the settings file, which takes precedence.',
       { code: 'CONFLICT', facts: { reason: 'in-environment', variable: 'LICENSING_SHOP_LOGO' } },
     );
 }
@@ -301,7 +299,7 @@ async function readAll(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
 export const configurationOperations = {
   listSettings: list(
     '/settings',
-    { summary: 'List the settings as they count now, without secrets', data: Setting },
+    { summary: 'List the settings in effect, without secrets', data: Setting },
     async (call) => ({ data: await listAll(call), next: null }),
   ),
   updateSettings: patch(
@@ -309,7 +307,7 @@ export const configurationOperations = {
     {
       summary: 'Change settings while the service runs',
       description:
-        'Every instance and the command go by it within two seconds. What a variable of the environment or the settings file sets is refused (409). A mail server is tried first.',
+        'Every instance and the command use the new values within two seconds. A setting that an environment variable or the settings file sets is refused (409). The service first tests the connection to a mail server.',
       body: Changed,
       data: Type.Array(Setting),
       hasDeadline: false,
@@ -322,8 +320,8 @@ export const configurationOperations = {
   setShopPicture: put(
     '/settings/picture',
     {
-      summary: 'Set the picture on the pages of customers',
-      description: 'PNG, JPEG or WebP with at most 256 KiB, as the body or as the part `file` of a form.',
+      summary: "Set the picture on the customers' pages",
+      description: 'A PNG, JPEG or WebP of at most 256 KiB, as the body or as the part `file` of a form.',
       upload: {
         types: [...UPLOADED_TYPES],
         rules: (): UploadRules<Buffer> => ({
@@ -358,7 +356,7 @@ export const configurationOperations = {
   sendTestMail: post(
     '/settings/test-mail',
     {
-      summary: 'Send a test mail at once, and tell what the mail server said',
+      summary: "Send a test mail at once, and return the mail server's answer",
       body: strictObject({ to: Type.String({ description: 'An e-mail address.' }) }),
       data: strictObject({ to: Text, from: Text, answer: Text }, { title: 'TestMail' }),
       hasDeadline: false,

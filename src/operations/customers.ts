@@ -10,7 +10,7 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   sortBy,
   Text,
   TextOrNull,
@@ -22,7 +22,9 @@ import { Access, Activation, Key, LicenseEvent, licenseFields } from './kit/resp
 
 const Summary = strictObject(
   {
-    id: Type.String({ description: 'Hex digits of a digest of the address, which names nobody in a log.' }),
+    id: Type.String({
+      description: 'Hex digits of a digest of the address, which does not reveal the customer in a log.',
+    }),
     customer: Text,
     name: TextOrNull,
     licenses: Type.Integer({ minimum: 1 }),
@@ -51,37 +53,37 @@ const records = (description: string) => Type.Array(record, { description });
 
 /** The sections of an export, which docs/customers.md describes. */
 const sections: Record<Section, TSchema> = {
-  profile: records('Name and language, as orders and links told them and as they were chosen.'),
-  told_sites: records("Versions that sites told with the licences' keys."),
-  networks: records('Networks that downloaded by the keys in 30 days, as digests.'),
+  profile: records('The name and language, from orders and links or as they were set.'),
+  told_sites: records("Versions that sites reported with the licences' keys."),
+  networks: records('Networks that downloaded with the keys in 30 days, as digests.'),
   orders: records('Orders of shops that name the customer, or issued the licences, with lines and events.'),
-  messages: records('What receivers took about these orders, with what waits.'),
+  messages: records('Messages about these orders that receivers got, including waiting ones.'),
   links: records("Shops' own ids of the customer."),
   mails: records('Mails about the licences and to the address, without their texts.'),
-  webhooks: records('What receivers of webhooks were told, with the body.'),
+  webhooks: records('Webhooks that were sent, with their bodies.'),
   receivers: records('Receivers of webhooks whose description names the address.'),
-  sessions: records('Pages that were opened with a key or by a link.'),
-  sign_in_links: records('Links that were mailed and not used.'),
-  search_words: records('The words by which the search finds the licences.'),
-  link_requests: records('When a link was asked for.'),
+  sessions: records("Sessions on the customers' pages that a key or a link opened."),
+  sign_in_links: records('Links that were mailed and are not used yet.'),
+  search_words: records('The words with which the search finds the licences.'),
+  link_requests: records('The times at which a link was requested.'),
   operators: records('An operator with the same address.'),
 };
 
 const Language = enumOf(['en', 'de']);
 const person = {
   name: TextOrNull,
-  language: nullable({ ...Language, description: 'null: as LICENSING_MAIL_LANGUAGE says.' }),
+  language: nullable({ ...Language, description: 'null: the language in LICENSING_MAIL_LANGUAGE.' }),
 };
 
 const ChangedCustomer = strictObject(
   {
-    id: Type.String({ description: 'Another one after a change of the address.' }),
+    id: Type.String({ description: 'The id changes with the address.' }),
     customer: Text,
     ...person,
-    note: nullable(Type.String({ description: "The seller's own; nobody outside sees it." })),
+    note: nullable(Type.String({ description: "The seller's own note, which customers do not see." })),
     moved: strictObject(
       { licenses: Type.Integer({ minimum: 0 }), orders: Type.Integer({ minimum: 0 }) },
-      { description: 'That have another address now.' },
+      { description: 'The number that moved to the new address.' },
     ),
   },
   { title: 'ChangedCustomer' },
@@ -92,7 +94,8 @@ const CustomerData = strictObject(
     id: Text,
     customer: Text,
     former_addresses: Type.Array(Text, {
-      description: 'Former addresses that no customer has now. The answer has what names them, too.',
+      description:
+        'Former addresses that no customer has now. The answer includes the records that name them.',
     }),
     ...person,
     licenses: Type.Array(
@@ -100,17 +103,20 @@ const CustomerData = strictObject(
         ...licenseFields,
         keys: Type.Array(Key),
         activations: Type.Array(Activation),
-        events: Type.Array(LicenseEvent, { description: 'The newest first.' }),
+        events: Type.Array(LicenseEvent, { description: 'Newest first.' }),
       }),
     ),
-    seats: Type.Array(Seat, { description: "Activations on others' licences that name the customer." }),
-    accesses: Type.Array(Access, { description: 'The newest first.' }),
+    seats: Type.Array(Seat, {
+      description: 'Activations on licences of other customers that name this customer.',
+    }),
+    accesses: Type.Array(Access, { description: 'Newest first.' }),
     ...sections,
     mentions: Type.Record(Type.String(), Type.Array(record), {
-      description: 'Records elsewhere that contain the address, by type.',
+      description: 'Other records that contain the address, by type.',
     }),
     shortened: Type.Array(Text, {
-      description: 'Lists that are longer than shown; `licensing customer export` writes them whole.',
+      description:
+        'The lists that are not complete here; `licensing customer export` writes them completely.',
     }),
     next: nullable(Type.Integer({ description: 'The `after` of the next page of licences.' })),
   },
@@ -129,10 +135,13 @@ export const customerOperations = {
       summary: 'List customers by their e-mail address',
       query: strictObject({
         q: Type.Optional(
-          Type.String({ description: 'What `q` of `GET /licenses` finds: the customers of those licences.' }),
+          Type.String({
+            description:
+              'Search text, as `q` of `GET /licenses`: finds the customers of the licences that match.',
+          }),
         ),
-        sort: sortBy(CUSTOMER_SORTS, 'By address. Without it from A to Z.'),
-        ...PageQuery,
+        sort: sortBy(CUSTOMER_SORTS, 'Sorts by address. Default: A to Z.'),
+        ...Paging,
       }),
       data: Summary,
     },
@@ -149,11 +158,11 @@ export const customerOperations = {
   getCustomer: get(
     '/customers/{customer}',
     {
-      summary: 'Read all that is stored about a customer',
+      summary: 'Read everything that is stored about a customer',
       description:
-        '`customer` is the id, which keeps the address out of logs, or the address. Looks through whole tables. Later pages have further licences, with what belongs to them.',
+        '`customer` is the address, or the id, which keeps the address out of logs. This call scans whole tables. Each further page has more licences with their data.',
       hasDeadline: false,
-      query: strictObject({ limit: PageQuery.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: Paging.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {
@@ -167,22 +176,25 @@ export const customerOperations = {
       noRecentSignInWith: 'nothing but `note`',
       summary: "Change a customer's address, language, name or note",
       description:
-        "A new address takes along licences, orders, the mails that wait, name and language, in one transaction; both addresses are mailed, and pages opened by a link to the old one end. 409 with the field `email` when the address is another customer's: with `join` both become one.",
+        'With a new address, the licences, orders, waiting mails, name and language move to it in one transaction. Both addresses get a mail, and sessions that a link to the old address opened end. 409 with the field `email` if the address belongs to another customer: `join` merges both.',
       hasDeadline: false,
       body: strictObject({
         email: Type.Optional(Type.String({ description: 'The new address.' })),
         language: Type.Optional(
-          nullable({ ...Language, description: 'null: as orders and links said last.' }),
+          nullable({ ...Language, description: 'null: the language that the latest order or link gave.' }),
         ),
-        name: Type.Optional(nullable(Type.String({ description: 'null: as orders said last.' }))),
+        name: Type.Optional(
+          nullable(Type.String({ description: 'null: the name that the latest order gave.' })),
+        ),
         note: Type.Optional(
           nullable(
             Type.String({
-              description: "The seller's own, at most 1,000 characters; nobody outside sees it. null: none.",
+              description:
+                "The seller's own note of at most 1,000 characters, which customers do not see. null removes it.",
             }),
           ),
         ),
-        join: Type.Optional(Type.Boolean({ description: 'Makes two customers one.' })),
+        join: Type.Optional(Type.Boolean({ description: 'Merges both customers.' })),
       }),
       data: ChangedCustomer,
     },
@@ -197,7 +209,7 @@ export const customerOperations = {
   removeCustomer: remove(
     '/customers/{customer}',
     {
-      summary: "Erase a customer's address everywhere; licences and slots stay. There is no way back",
+      summary: "Erase a customer's address everywhere; licences and slots stay. This cannot be undone",
       hasDeadline: false,
     },
     async (call) => {

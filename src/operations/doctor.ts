@@ -6,7 +6,7 @@ export const doctorOperations = {
   examine: list(
     '/doctor',
     {
-      summary: 'Examine the installation, as far as the service can look',
+      summary: 'Check the installation, to the extent that the service can',
       data: strictObject(
         { id: Text, state: enumOf(['ok', 'warning', 'problem']), message: Text },
         { title: 'Finding' },

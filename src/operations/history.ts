@@ -4,19 +4,19 @@ import { parseMoment } from '../licensing/timestamps';
 import { accessJson, eventJson } from '../licensing/views';
 import { list } from './kit/operation';
 import { pageOf, requireLicense } from './kit/request-params';
-import { strictObject, IdGiven, PageQuery, Text, TimeInput } from './kit/schemas';
+import { strictObject, IdGiven, Paging, Text, TimeInput } from './kit/schemas';
 import { Access, LicenseEvent } from './kit/response-schemas';
 
-const NEWEST_FIRST = 'The newest first.';
+const NEWEST_FIRST = 'Newest first.';
 
 export const historyOperations = {
   listLicenseEvents: list(
     '/licenses/{id}/events',
     {
-      summary: 'The history of a licence',
+      summary: 'List the changes of a licence',
       description: NEWEST_FIRST,
       forShops: true,
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: LicenseEvent,
     },
     async (call) => {
@@ -31,10 +31,10 @@ export const historyOperations = {
   listLicenseRequests: list(
     '/licenses/{id}/requests',
     {
-      summary: "The access log's entries of a licence",
+      summary: "List the access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Access,
     },
     async (call) => {
@@ -46,7 +46,7 @@ export const historyOperations = {
   listRequests: list(
     '/requests',
     {
-      summary: "The access log's entries: downloads, and what was refused",
+      summary: "List the access log's entries: downloads and refused requests",
       description: NEWEST_FIRST,
       query: strictObject({
         outcome: Type.Optional(Type.String({ description: '`ok`, or the code of a refusal.' })),
@@ -54,7 +54,7 @@ export const historyOperations = {
         hint: Type.Optional(Type.String({ description: 'The end of a key.' })),
         ip: Type.Optional(Text),
         since: Type.Optional(TimeInput),
-        ...PageQuery,
+        ...Paging,
       }),
       data: Access,
     },

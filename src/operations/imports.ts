@@ -17,12 +17,12 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
@@ -33,90 +33,99 @@ const Fields = strictObject({
   dry_run: Type.Optional(QueryFlag),
   from: Type.Optional(
     Type.String({
-      description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv is any table, as without it. Those that read the site's tables take no body.`,
+      description: `The former system: ${SOURCES.map(({ name }) => name).join(', ')}. csv, the default, is any table. For systems whose tables are in the site's database, send no body.`,
     }),
   ),
   plans: Type.Optional(
     Type.String({
       description:
-        'What becomes of the plans of that system: THEIRS=OURS, with commas between; `-` leaves one out, `3+8=9` says which of our plans covers two of theirs, `new` makes one, also as `new:LIMIT:PERIOD:"NAME"` (`new:2:1y:"Pro, 2 sites"`; limit 0: any number; period `lifetime`: for life). As in the latest run unless given.',
+        'The plan here for each plan of that system, as FORMER=HERE, separated by commas. `-` leaves a plan out, `3+8=9` gives plan 9 to a customer who has both 3 and 8, and `new` makes a plan, also as `new:LIMIT:PERIOD:"NAME"` (`new:2:1y:"Pro, 2 sites"`; limit 0: any number; period `lifetime`: no end). Default: as in the latest run.',
     }),
   ),
   make_plans: Type.Optional({
     ...QueryFlag,
     description:
-      'Makes products and plans by their names there, where `plans` says nothing: as with `new`, with the limit and the period that most of their licences have.',
+      'Makes products and plans for all plans that `plans` does not name, as with `new`. They get the names in the former system, and the limit and period that most of their licences have.',
   }),
   dates: Type.Optional(
-    enumOf(DATE_FORMS, { description: 'How dates are written in a file; asked for where two forms fit.' }),
+    enumOf(DATE_FORMS, { description: 'How dates are written in a file; required if two forms fit.' }),
   ),
   confirm_columns: Type.Optional({
     ...QueryFlag,
     description:
-      'The columns that a dry run has shown are right, of a system whose tables are not known for certain.',
+      'Confirms the columns that a dry run has shown, for a system whose tables are not known for certain.',
   }),
   site_prefix: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_]{1,32}$',
-      description: "Of the site's tables, such as jos_, where several sites are in the database.",
+      description: "The prefix of the site's tables, such as jos_, if several sites are in the database.",
     }),
   ),
   map: Type.Optional(
     Type.String({
-      description: `Of csv: which column is what, where its name does not say it: field=Column,... The fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME. "field=" says that the table has none.`,
+      description: `For csv: the column of each field, if its name does not show it, as field=Column,... The fields: ${CSV_FIELDS.join(', ')}, and metadata.NAME. "field=" means that the table has no such column.`,
     }),
   ),
   ignore: Type.Optional(
-    Type.String({ description: 'Of csv: columns to leave out, with commas between their names.' }),
+    Type.String({ description: 'For csv: the names of columns to leave out, separated by commas.' }),
   ),
-  product: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
-  plan: Type.Optional(Type.String({ description: 'Of csv: id or name, for rows that name none.' })),
+  product: Type.Optional(Type.String({ description: 'For csv: id or name, for rows without one.' })),
+  plan: Type.Optional(Type.String({ description: 'For csv: id or name, for rows without one.' })),
   skip_bad_rows: Type.Optional({
     ...QueryFlag,
-    description: 'Of csv: imports the other rows. Otherwise one row that does not fit refuses the import.',
+    description:
+      'For csv: leaves out rows that do not fit, and imports the others. Otherwise, the import is refused if one row does not fit.',
   }),
 });
 
 const Count = Type.Integer({ minimum: 0 });
-const Rows = Type.Array(Type.Integer(), { description: 'The first lines or ids there.' });
-const Facts = Type.Array(Text, { description: 'What the sentence names.' });
+const Rows = Type.Array(Type.Integer(), {
+  description: 'The first lines of the file, or the first ids in that system.',
+});
+const Facts = Type.Array(Text, { description: 'The names and values in the sentence.' });
 const Hints = Type.Array(TextOrNull, {
   description:
-    'The ends of the keys; null: a new key; an empty text: a key that is kept, and too short to show its end.',
+    'The ends of the keys; null: a new key; an empty text: a key that is kept, but is too short to show its end.',
 });
 
 const Moved = strictObject(
   {
-    id: nullable({ ...Id, description: 'Of the run; null: a dry run.' }),
+    id: nullable({ ...Id, description: 'The id of the run; null: a dry run.' }),
     dry_run: Type.Boolean(),
     source: Text,
     plans: Type.Array(
       strictObject({
-        key: Type.String({ description: 'As `plans` names it.' }),
+        key: Type.String({ description: 'The name of the plan in `plans`.' }),
         name: Text,
         product: Text,
         licenses: Count,
         left_out: Type.Boolean(),
         target: nullable(
           strictObject({
-            plan_id: nullable({ ...Id, description: 'null: a plan that would be made.' }),
+            plan_id: nullable({ ...Id, description: 'null: the plan would be made.' }),
             plan: Text,
             product: Text,
             new: Type.Boolean(),
             activation_limit: Count,
-            duration: nullable({ ...Text, description: 'null: for life.' }),
+            duration: nullable({ ...Text, description: 'null: no end.' }),
           }),
         ),
       }),
-      { description: 'Of that system; without `target` and not left out: somebody has to say it.' },
+      {
+        description:
+          'The plans of that system. If one has no `target` and is not left out, `plans` must name it.',
+      },
     ),
     counts: Type.Array(strictObject({ product: Text, plan: Text, state: Text, licenses: Count })),
     new: Count,
     changed: Count,
-    same: Type.Integer({ minimum: 0, description: 'Here already, as they are there.' }),
+    same: Type.Integer({
+      minimum: 0,
+      description: 'Licences that are here already, and unchanged in that system.',
+    }),
     kept: Type.Integer({
       minimum: 0,
-      description: 'With something that was changed here since the last run, which stays.',
+      description: 'Licences with changes that were made here since the last run, which stay.',
     }),
     kept_licenses: Type.Array(strictObject({ license: Id, reference: Text, fields: Type.Array(Text) })),
     left_out: Type.Array(strictObject({ code: Text, facts: Facts, reason: Text, count: Count, rows: Rows })),
@@ -127,9 +136,9 @@ const Moved = strictObject(
         message: Text,
         count: Count,
         rows: Rows,
-        customers: Type.Array(Text, { description: 'The first ones to look at, of some kinds.' }),
+        customers: Type.Array(Text, { description: 'The first customers to check, for some kinds.' }),
       }),
-      { description: 'What changes its meaning, by kind.' },
+      { description: 'Changes that the import makes to licences, by kind.' },
     ),
     samples: Type.Array(
       strictObject({
@@ -155,17 +164,17 @@ const Moved = strictObject(
           sites: Type.Array(Text),
         }),
       }),
-      { description: 'Ten licences there and here.' },
+      { description: 'Ten licences, before and after the import.' },
     ),
     columns: nullable(
       Type.Array(Text, {
         description:
-          'Those that were found, of a system whose tables are not known for certain, until somebody confirms them.',
+          'The columns that were found, for a system whose tables are not known for certain, until you confirm them.',
       }),
     ),
     read_as: nullable(
       Type.Array(strictObject({ column: Text, field: TextOrNull }), {
-        description: 'Of csv: what each column was read as; null: it is left out.',
+        description: 'For csv: the field that each column was read as; null: it is left out.',
       }),
     ),
     made: strictObject({ products: Count, plans: Count }),
@@ -195,9 +204,9 @@ const Undone = strictObject(
     id: Id,
     removed: strictObject({ licenses: Count, products: Count, plans: Count }),
     left: Type.Array(
-      strictObject({ kind: enumAsText(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
+      strictObject({ kind: textEnum(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
       {
-        description: 'What somebody has used or changed since, and stays.',
+        description: 'What was used or changed since the import, and stays.',
       },
     ),
   },
@@ -211,7 +220,7 @@ async function importLicenses(call: ImportCall): Promise<{ data: Static<typeof M
   const { from = 'csv' } = query;
   const source = requireSource(from);
   const foreign = from === 'csv' ? undefined : CSV_ALONE.find((name) => query[name] !== undefined);
-  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" goes with from=csv only.`);
+  if (foreign !== undefined) throw invalid(foreign, `"${foreign}" is allowed only with from=csv.`);
   const dryRun = isSet(query.dry_run);
   if (!dryRun) requireRecentSignIn(call);
   const report = await moveLicensesIn(db, {
@@ -271,7 +280,7 @@ export const importOperations = {
       noRecentSignInWith: 'a dry run',
       summary: 'Move in from another system, or from any CSV file',
       description:
-        'All licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',
+        'Imports all licences of the former system. The same call again takes what is new or has changed there. The body is the file, or a form with the part `file`. The other fields are in the query or in the form.',
       query: Fields,
       upload: {
         types: ['text/csv'],
@@ -289,8 +298,8 @@ export const importOperations = {
   listImports: list(
     '/imports',
     {
-      summary: 'List the moves from other systems, the latest first',
-      query: strictObject(PageQuery),
+      summary: 'List the moves from other systems, newest first',
+      query: strictObject(Paging),
       data: Run,
     },
     async ({ db, query }) => {
@@ -301,9 +310,9 @@ export const importOperations = {
   undoImport: post(
     '/imports/{id}/undo',
     {
-      summary: 'Take a move back',
+      summary: 'Undo a move',
       description:
-        'Removes what the run made and nobody has used or changed since, and says what stays. A check of a key is no use. 409 when it was undone before.',
+        'Removes everything that the run made, except what was used or changed since, and reports what stays. A check of a key does not count as use. 409 if the run was undone before.',
       body: strictObject({}),
       data: Undone,
       hasDeadline: false,

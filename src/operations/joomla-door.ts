@@ -9,7 +9,7 @@ export const joomlaDoorOperations = {
     {
       summary: "Make the component for the site's own Joomla",
       description:
-        'It signs administrators of the site in to the pages: *Components > Licensing*. The same zip as `licensing joomla-door` writes, for every site; it has no secret.',
+        'With the component, administrators of the site open the pages by *Components > Licensing*, without another sign-in. The zip is the same for every site, contains no secret, and is the one that `licensing joomla-door` writes.',
       data: strictObject(
         {
           file_name: Text,

@@ -10,10 +10,10 @@ export const joomlaPluginOperations = {
     {
       summary: "Make the Joomla package for customers' sites",
       description:
-        'When an update is refused it says why, and it keeps the Download Key. The same zip as `licensing joomla-plugin` writes. The address of the downloads is that of `LICENSING_PUBLIC_URL`, or else that of the update XML.',
+        "The package shows why an update was refused, and keeps the Download Key. The zip is the one that `licensing joomla-plugin` writes. The downloads' address comes from `LICENSING_PUBLIC_URL`; if that is not set, from the update XML.",
       query: strictObject({
         vendor: Type.String({
-          description: 'Letters and digits, such as Acme. It begins the names of the plugins.',
+          description: 'Letters and digits, such as Acme. The names of the plugins begin with it.',
         }),
         base_url: Type.Optional(
           Type.String({
@@ -27,7 +27,7 @@ export const joomlaPluginOperations = {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the package." }),
           version: Text,
-          address: Type.String({ description: 'The downloads that it acts for.' }),
+          address: Type.String({ description: 'The address of the downloads that it works for.' }),
           xml_site: nullable(
             Type.String({
               description: 'The other site that the update XML sends sites to, where the plugins do nothing.',

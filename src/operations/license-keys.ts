@@ -17,7 +17,7 @@ import {
   QueryFlag,
   Id,
   nullable,
-  PageQuery,
+  Paging,
   ReasonField,
   TextOrNull,
   TimeInput,
@@ -27,9 +27,13 @@ import { AddedKey, Key } from './kit/response-schemas';
 const Terms = strictObject({
   label: Type.Optional(TextOrNull),
   activation_limit: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: "null: the licence's." })),
+    nullable(
+      Type.Integer({ minimum: 1, maximum: MAX_UINT32, description: 'null: the limit of the licence.' }),
+    ),
   ),
-  ends_at: Type.Optional(nullable(Type.String({ ...TimeInput, description: 'null: with the licence.' }))),
+  ends_at: Type.Optional(
+    nullable(Type.String({ ...TimeInput, description: 'null: it ends with the licence.' })),
+  ),
 });
 
 function readTerms({ label, activation_limit, ends_at }: typeof Terms.static) {
@@ -46,14 +50,14 @@ function endedBefore(error: unknown): never {
   throw new OperatorError(error.message, { code: 'NOT_FOUND', facts: error.facts });
 }
 
-const key_id = Type.Optional(Type.Integer({ ...Id, description: 'The main key unless given.' }));
+const key_id = Type.Optional(Type.Integer({ ...Id, description: 'Default: the main key.' }));
 
 export const licenseKeyOperations = {
   listLicenseKeys: list(
     '/licenses/{id}/keys',
     {
-      summary: "List a licence's keys, those that have ended too",
-      query: strictObject(PageQuery),
+      summary: "List a licence's keys, including ended ones",
+      query: strictObject(Paging),
       data: Key,
     },
     async (call) => {
@@ -88,7 +92,7 @@ export const licenseKeyOperations = {
   removeLicenseKey: remove(
     '/licenses/{id}/keys/{key_id}',
     {
-      summary: 'End a key now; with `free` its sites lose their slots too',
+      summary: 'End a key now; with `free`, its sites also lose their slots',
       query: strictObject({
         free: Type.Optional(QueryFlag),
       }),
@@ -107,7 +111,7 @@ export const licenseKeyOperations = {
   rekeyLicense: post(
     '/licenses/{id}/rekey',
     {
-      summary: 'Put a new key in the place of one; it is shown only now',
+      summary: 'Replace a key; the new one is shown only now',
       body: strictObject({
         key_id,
         overlap: Type.Optional(
@@ -115,7 +119,7 @@ export const licenseKeyOperations = {
         ),
         mail: Type.Optional(
           Type.Boolean({
-            description: 'Mails the new key to the customer: of the main key alone, else 409.',
+            description: 'Mails the new key to the customer. 409 if the replaced key is not the main key.',
           }),
         ),
         ...ReasonField,
@@ -140,7 +144,7 @@ export const licenseKeyOperations = {
   revealLicense: post(
     '/licenses/{id}/reveal',
     {
-      summary: 'Show a kept key',
+      summary: 'Show a key that is stored',
       body: strictObject({ key_id, ...ReasonField }),
       data: AddedKey,
     },

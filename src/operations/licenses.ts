@@ -24,7 +24,7 @@ import {
   Limit,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   ReasonField,
   Text,
   TextOrNull,
@@ -37,7 +37,7 @@ import { IssuedLicense, License as LicenseSchema, LicenseDetails, STATUSES } fro
 const Filters = {
   product_id: Type.Optional(IdGiven),
   covers: Type.Optional(
-    Type.Integer({ ...IdGiven, description: 'Licences that cover this product, by a bundle too.' }),
+    Type.Integer({ ...IdGiven, description: 'Licences that cover this product, including by a bundle.' }),
   ),
   plan_id: Type.Optional(IdGiven),
   status: Type.Optional(enumOf(STATUSES)),
@@ -48,17 +48,25 @@ const Filters = {
     Type.String({
       ...DurationInput,
       description:
-        'Active ones that end within this time, such as 30d, and do not renew themselves; soonest first.',
+        'Active licences that end within this time, such as 30d, and do not renew automatically; soonest end first.',
     }),
   ),
   refused: Type.Optional(
-    Type.String({ ...DurationInput, description: 'Those that were refused within this time, such as 7d.' }),
+    Type.String({
+      ...DurationInput,
+      description: 'Licences with a refused request within this time, such as 7d.',
+    }),
   ),
   issued_since: Type.Optional(
-    Type.String({ ...TimeInput, description: 'Issued at this time or later, and not imported.' }),
+    Type.String({
+      ...TimeInput,
+      description: 'Licences that were issued, not imported, at this time or later.',
+    }),
   ),
   suspended_by: Type.Optional(
-    enumOf(ORDER_EVENTS, { description: 'Suspended by this event of their order, such as charged_back.' }),
+    enumOf(ORDER_EVENTS, {
+      description: 'Licences that this event of their order suspended, such as charged_back.',
+    }),
   ),
   q: Type.Optional(
     Type.String({
@@ -76,28 +84,35 @@ const IssueBody = strictObject({
   plan_id: IdGiven,
   customer: Type.Optional(Type.String({ description: 'An e-mail address.' })),
   reference: Type.Optional(
-    Type.String({ description: "The shop's order; the same one again gives the same licence." }),
+    Type.String({ description: "The shop's order; the same order gives the same licence again." }),
   ),
   expires_at: Type.Optional(TimeInput),
-  lifetime: Type.Optional(Type.Boolean({ description: "No end, whatever the plan's duration is." })),
+  lifetime: Type.Optional(
+    Type.Boolean({ description: "The licence never expires, whatever the plan's duration is." }),
+  ),
   activation_limit: Type.Optional(Limit),
   count: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_ISSUED, description: 'How many; `data` is an array then.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_ISSUED,
+      description: 'How many to issue. `data` is then an array.',
+    }),
   ),
   key: Type.Optional(Type.String({ description: 'A key of your own choice.' })),
   metadata: Type.Optional(MetadataGiven),
   send: Type.Optional(
-    Type.Boolean({ description: 'Mail the key to the customer; not again with a repeated `reference`.' }),
+    Type.Boolean({ description: 'Mails the key to the customer, but not again for a repeated `reference`.' }),
   ),
 });
 
 async function issue({ db, body, caller, now, settings }: OperationCall<unknown, typeof IssueBody.static>) {
   const { count, reference, key, send = false, lifetime = false, expires_at } = body;
-  if (send && count !== undefined) throw invalid('send', 'It cannot go with "count".');
-  if (lifetime && expires_at !== undefined) throw invalid('lifetime', 'It cannot go with "expires_at".');
+  if (send && count !== undefined) throw invalid('send', 'It cannot be combined with "count".');
+  if (lifetime && expires_at !== undefined)
+    throw invalid('lifetime', 'It cannot be combined with "expires_at".');
   for (const [field, value] of Object.entries({ reference, key }))
     if (count !== undefined && value !== undefined)
-      throw invalid(field, 'It names one licence, and cannot go with "count".');
+      throw invalid(field, 'It is for a single licence, and cannot be combined with "count".');
   const request: IssueRequest = {
     planId: body.plan_id,
     customer: body.customer,
@@ -169,16 +184,16 @@ export const licenseOperations = {
   listLicenses: list(
     '/licenses',
     {
-      summary: 'List licences, the newest first',
-      description: 'A token of the scope `issue` sees those that it issued.',
+      summary: 'List licences, newest first',
+      description: 'A token with the scope `issue` sees only licences that it issued.',
       forShops: true,
       query: strictObject({
         ...Filters,
         sort: sortBy(
           SORTS,
-          'By id, customer or end. Without it the newest first, or with `expiring` the soonest end. Upwards those without a customer or an end come last.',
+          'Sorts by id, customer or end. Default: newest first, or with `expiring` soonest end first. In ascending order, licences without a customer or an end come last.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: LicenseSchema,
     },
@@ -230,22 +245,24 @@ export const licenseOperations = {
       noRecentSignInWith: 'nothing but `metadata`',
       summary: 'Change a licence',
       description:
-        'A new plan brings its limit; keys, activations and end stay. Where the order of the licence had no address, a customer is its customer too, and its keys are mailed by the rule of its shop: `key_mailed`. 409 with the field `plan_id` when the plan is of another product: with `other_product` the licence moves to it.',
+        'A new plan changes the limit; keys, activations and end stay. If the order of the licence had no address, a new customer also becomes the customer of the order, and the keys are mailed by the rule of its shop (`key_mailed`). 409 with the field `plan_id` if the plan belongs to another product: with `other_product`, the licence moves to it.',
       body: strictObject({
         activation_limit: Type.Optional(Limit),
         customer: Type.Optional(Text),
         plan_id: Type.Optional(IdGiven),
         other_product: Type.Optional(
-          Type.Boolean({ description: 'Lets `plan_id` be a plan of another product.' }),
+          Type.Boolean({ description: 'Allows a plan of another product in `plan_id`.' }),
         ),
-        expires_at: Type.Optional(nullable(Type.String({ ...TimeInput, description: 'null: for life.' }))),
+        expires_at: Type.Optional(
+          nullable(Type.String({ ...TimeInput, description: 'null: it never expires.' })),
+        ),
         metadata: Type.Optional(MetadataGiven),
       }),
       data: strictObject(
         {
           ...LicenseSchema.properties,
           key_mailed: Type.Boolean({
-            description: 'The keys of its order are mailed: it had no address before.',
+            description: 'The keys of its order are mailed, because the order had no address before.',
           }),
         },
         { title: 'ChangedLicense' },
@@ -270,7 +287,7 @@ export const licenseOperations = {
     },
   ),
   suspendLicense: stateChange('suspend', {
-    summary: 'Stop a licence for a while',
+    summary: 'Suspend a licence',
     forShops: true,
     needsNoRecentSignIn: true,
   }),
@@ -279,18 +296,20 @@ export const licenseOperations = {
     forShops: true,
     needsNoRecentSignIn: true,
   }),
-  revokeLicense: stateChange('revoke', { summary: 'End a licence for good, for abuse or a charge-back' }),
+  revokeLicense: stateChange('revoke', {
+    summary: 'End a licence for good, because of abuse or a chargeback',
+  }),
   cancelLicense: stateChange('cancel', {
-    summary: 'End a licence for good, as after a refund',
+    summary: 'End a licence for good, for example after a refund',
     forShops: true,
   }),
   renewLicense: post(
     '/licenses/{id}/renew',
     {
       needsNoRecentSignIn: true,
-      summary: 'Prolong a licence, or set its end',
+      summary: 'Extend a licence, or set its end',
       description:
-        "Without `for`, `until` or `lifetime` by the plan's duration, from the later of now and its end. A suspended licence becomes active again.",
+        "Without `for`, `until` or `lifetime`, the licence is extended by the plan's duration, from its end or from now if it has expired. A suspended licence becomes active again.",
       forShops: true,
       body: RenewBody,
       data: LicenseSchema,

@@ -19,21 +19,21 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';
 import { get, list, post, put, remove, type OperationCall } from './kit/operation';
-import { strictObject, Text, enumAsText } from './kit/schemas';
+import { strictObject, Text, textEnum } from './kit/schemas';
 
 /** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
 
 const textFields = {
-  name: enumAsText(TEXT_NAMES),
-  language: enumAsText(CUSTOMER_LANGUAGES),
-  source: enumAsText(TEXT_SOURCES),
+  name: textEnum(TEXT_NAMES),
+  language: textEnum(CUSTOMER_LANGUAGES),
+  source: textEnum(TEXT_SOURCES),
 };
 
 const MailTextThing = strictObject(
   {
     ...textFields,
-    text: Type.String({ description: 'The subject in the first line.' }),
-    built_in: Type.String({ description: 'What comes with this program.' }),
+    text: Type.String({ description: 'The text, whose first line is the subject.' }),
+    built_in: Type.String({ description: 'The text that comes with this program.' }),
     placeholders: Type.Array(Text),
   },
   { title: 'MailText' },
@@ -42,7 +42,10 @@ const MailTextThing = strictObject(
 const MAX_TEXT_LENGTH = 20_000;
 
 const Written = strictObject({
-  text: Type.String({ maxLength: MAX_TEXT_LENGTH, description: 'The subject in the first line.' }),
+  text: Type.String({
+    maxLength: MAX_TEXT_LENGTH,
+    description: 'The text, whose first line is the subject.',
+  }),
 });
 
 interface Named {
@@ -73,7 +76,7 @@ async function readOne({ db, settings }: Pick<OperationCall, 'db' | 'settings'>,
 /** Explains why a text in an export file is invalid, by the checks of `setMailText`. @param id `NAME.LANGUAGE` */
 export function mailTextFault(id: string, text: string): string | undefined {
   const named = MAIL_TEXTS.find(({ name, language }) => textId(name, language) === id);
-  if (named === undefined) return 'There is no such text of a mail.';
+  if (named === undefined) return 'There is no such mail text.';
   // Do not count the line end with which it is stored.
   if (text.trimEnd().length > MAX_TEXT_LENGTH) return `It has more than ${MAX_TEXT_LENGTH} characters.`;
   const parsed = parseMailText(text, named.name);
@@ -111,7 +114,8 @@ export const mailTextOperations = {
     '/mail-texts/{name}/{language}',
     {
       summary: 'Set a text of a mail',
-      description: 'A file in LICENSING_MAIL_TEXTS_DIR wins over it (409).',
+      description:
+        '409 if a file in LICENSING_MAIL_TEXTS_DIR sets this text, because the file takes precedence.',
       body: Written,
       data: MailTextThing,
     },
@@ -120,7 +124,7 @@ export const mailTextOperations = {
       const { name, language } = namedBy(call);
       if ((await readOne(call, { name, language })).source === 'file')
         throw new OperatorError(
-          `${textId(name, language)}.txt in LICENSING_MAIL_TEXTS_DIR wins over a text that is set here. Remove the file first.`,
+          `${textId(name, language)}.txt in LICENSING_MAIL_TEXTS_DIR takes precedence over a text that is set here. Remove the file first.`,
           { code: 'CONFLICT', field: 'text', facts: { reason: 'text-file' } },
         );
       const text = body.text.replace(/\r\n?/g, '\n').trim();
@@ -138,7 +142,7 @@ export const mailTextOperations = {
   ),
   resetMailText: remove(
     '/mail-texts/{name}/{language}',
-    { summary: 'Return to the text that comes with this program' },
+    { summary: 'Restore the text that comes with this program' },
     async (call) => {
       const { name, language } = namedBy(call);
       if (!(await deleteSetting(call.db, `${MAIL_TEXT}${textId(name, language)}`)))
@@ -151,8 +155,8 @@ export const mailTextOperations = {
     '/mail-texts/{name}/{language}/preview',
     {
       scope: 'read',
-      summary: 'Fill in a text for a customer who does not exist',
-      description: 'Without `text`, the one that is sent now.',
+      summary: 'Fill in a text for an invented customer',
+      description: 'Without `text`, the present text is used.',
       body: strictObject({ text: Type.Optional(Written.properties.text) }),
       data: strictObject({ subject: Text, text: Text, html: Text }, { title: 'MailPreview' }),
     },

@@ -3,7 +3,7 @@ import { dismissMail, sendMailAgain } from '../mail/failed-mails';
 import { listAllMails, listMailPage, mailJson, reportJson, sendKey } from '../mail/queue';
 import { get, list, post } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/request-params';
-import { strictObject, Id, enumOf, nullable, PageQuery, TextOrNull } from './kit/schemas';
+import { strictObject, Id, enumOf, nullable, Paging, TextOrNull } from './kit/schemas';
 import { Mail } from './kit/response-schemas';
 
 const MOST = 500;
@@ -16,7 +16,9 @@ const MailReport = strictObject(
     recipient: TextOrNull,
     attempts: Type.Integer({ minimum: 0 }),
     error: nullable(
-      Type.String({ description: 'Why the latest attempt failed, such as `ADDRESS_REFUSED 550`.' }),
+      Type.String({
+        description: 'The reason why the latest attempt failed, such as `ADDRESS_REFUSED 550`.',
+      }),
     ),
   },
   { title: 'MailReport' },
@@ -27,8 +29,8 @@ export const mailOperations = {
     '/licenses/{id}/mails',
     {
       summary: 'List the mails about a licence',
-      description: 'The newest first.',
-      query: strictObject(PageQuery),
+      description: 'Newest first.',
+      query: strictObject(Paging),
       data: Mail,
     },
     async (call) => {
@@ -41,12 +43,12 @@ export const mailOperations = {
     '/mails',
     {
       summary: 'List the latest mails of all licences',
-      description: 'The newest first.',
+      description: 'Newest first.',
       query: strictObject({
         state: Type.Optional(
           enumOf(['failed'], {
             description:
-              'Only mails that are tried again after a failure, or were given up and not sent again or dismissed since.',
+              'Only mails that failed and will be tried again, and mails that were given up and neither sent again nor dismissed.',
           }),
         ),
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: 100 })),
@@ -61,9 +63,9 @@ export const mailOperations = {
     '/mails/{id}/again',
     {
       needsNoRecentSignIn: true,
-      summary: 'Send a mail again that was given up',
+      summary: 'Resend a mail that was given up',
       description:
-        'To the address that its order or licence has now. 409 when it was not given up, mail is not set up, there is no address, or it is a link or an answer.',
+        'It goes to the present address of its order or licence. 409 if it was not given up, mail is not set up, there is no address, or it is a link or an answer.',
       body: strictObject({}),
       data: Mail,
       status: 201,
@@ -78,7 +80,7 @@ export const mailOperations = {
     '/mails/{id}/dismiss',
     {
       needsNoRecentSignIn: true,
-      summary: 'Take a mail that was given up off the lists of what needs you',
+      summary: 'Remove a mail that was given up from the lists of things that need your attention',
       body: strictObject({}),
       data: MailReport,
     },
@@ -90,9 +92,9 @@ export const mailOperations = {
     '/licenses/{id}/mails',
     {
       needsNoRecentSignIn: true,
-      summary: 'Mail the key to the customer, again too',
+      summary: 'Mail the key to the customer, even if it was mailed before',
       description:
-        '409 when mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed. The mail is queued, and tried for two days.',
+        'The mail is queued, and tried for two days. 409 if mail is not set up, there is no customer, the licence is revoked or cancelled, or the key cannot be revealed.',
       body: strictObject({}),
       data: Mail,
       status: 201,

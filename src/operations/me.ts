@@ -7,7 +7,7 @@ const Me = strictObject({ name: Text, scope: enumOf(SCOPES), actor: Text }, { ti
 export const meOperations = {
   getMe: get(
     '/me',
-    { summary: 'Who calls, and what they may do', forShops: true, data: Me },
+    { summary: 'Read who the caller is, and what they may do', forShops: true, data: Me },
     ({ caller: { name, scope, actor } }) => Promise.resolve({ data: { name, scope, actor } }),
   ),
 };

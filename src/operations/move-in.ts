@@ -10,12 +10,12 @@ const asked = {
   sites: Type.Integer({
     minimum: 0,
     description:
-      'Each counts once: by the address that it told, else by its key and network. Of checks, the latest of a licence counts where nothing else tells of its sites.',
+      'The number of sites. A site is recognized by the address that it reported, otherwise by its key and network. If a licence has only checks, its latest check counts as one site.',
   }),
-  answered: Type.Integer({ minimum: 0, description: 'Those whose latest request was.' }),
+  answered: Type.Integer({ minimum: 0, description: 'Sites whose latest request was answered.' }),
   refused: Count,
   refusals: Type.Array(strictObject({ code: Text, sites: Count }), {
-    description: 'Why; the most frequent first. A former system does not say.',
+    description: 'The reasons, most frequent first. A former system does not record them.',
   }),
 };
 
@@ -24,18 +24,18 @@ const MoveInSchema = strictObject(
     days: Count,
     now: strictObject({
       ...asked,
-      more: Type.Boolean({ description: 'There were more sites than are counted.' }),
+      more: Type.Boolean({ description: 'More sites sent requests than are counted.' }),
     }),
     before: Type.Array(
       strictObject({ source: enumOf(['ars', 'membershippro']), from: Time, to: Time, ...asked }),
       {
-        description: "The last days of a former system's own log, where the service may read one.",
+        description: "The last days in the former system's own log, if the service may read it.",
       },
     ),
     unknown_keys: Type.Array(
       strictObject({
         key_hint: Type.String({
-          description: 'The end of a key that was asked for and that no licence has.',
+          description: 'The end of the unknown key.',
         }),
         times: Count,
         sites: Count,
@@ -44,12 +44,14 @@ const MoveInSchema = strictObject(
           strictObject({
             license_id: Id,
             customer: TextOrNull,
-            slip: Type.String({ description: 'How the key that was sent differs from that of the licence.' }),
+            slip: Type.String({
+              description: 'How the key that was sent differs from the key of the licence.',
+            }),
           }),
-          { description: 'The licences that it may be meant for, the likeliest first.' },
+          { description: 'The licences that it may be meant for, likeliest first.' },
         ),
       }),
-      { description: 'Those of the most sites first, at most 50.' },
+      { description: 'At most 50, with those that most sites sent first.' },
     ),
   },
   { title: 'MoveIn' },
@@ -88,9 +90,9 @@ export const moveInOperations = {
   getMoveIn: get(
     '/move-in',
     {
-      summary: 'How customers’ sites fare after a move from another system',
+      summary: 'Check how a move from another system went',
       description:
-        'Of the sites that asked in the last 30 days, how many were answered and refused, beside the last days of the former system; and the unknown keys that were asked for.',
+        'How many of the sites that sent a request in the last 30 days were answered or refused, the same figures for the last days of the former system, and the unknown keys that sites sent.',
       data: MoveInSchema,
       hasDeadline: false,
     },

@@ -27,13 +27,13 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeInput,
   TimeOrNull,
-  enumAsText,
+  textEnum,
   sortBy,
 } from './kit/schemas';
 import { STATUSES } from './kit/response-schemas';
@@ -42,20 +42,22 @@ const LineGiven = strictObject(
   {
     line: Type.String({ description: "The line's name within the order." }),
     plan_id: Type.Optional(IdGiven),
-    sku: Type.Optional(Type.String({ description: "The shop's own article number, which its map has." })),
+    sku: Type.Optional(
+      Type.String({ description: "The shop's own article number, which its map contains." }),
+    ),
     quantity: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: MAX_SLOTS_QUANTITY,
         default: 1,
-        description: 'At most 100 licences. Above that, only of an article whose quantity are slots.',
+        description: 'At most 100, or more for an article whose quantity sets the slots.',
       }),
     ),
     paid_until: Type.Optional(TimeInput),
     renews: Type.Optional(
       Type.Union([Id, Text], {
         description:
-          'What the line renews: an earlier order or `order:line` of the same shop, or the id of a licence. With `upgraded`, what this order, which is a new one, changes.',
+          'What the line renews: an earlier order or `order:line` of the same shop, or the id of a licence. With `upgraded`, what this new order changes.',
       }),
     ),
   },
@@ -64,7 +66,7 @@ const LineGiven = strictObject(
 
 /** An order's event in the message of a shop or an inbound webhook. */
 const OrderGiven = strictObject({
-  shop: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
+  shop: Type.String({ description: '1 to 40 characters of a-z, 0-9, _ and -.', examples: ['hikashop'] }),
   order: Type.String({ description: "The shop's number of the order.", examples: ['1001'] }),
   event: enumOf(ORDER_EVENTS),
   at: Type.String({
@@ -72,16 +74,20 @@ const OrderGiven = strictObject({
     examples: ['2026-11-23T10:00:00Z'],
   }),
   event_id: Type.Optional(
-    Type.String({ description: 'Unique within the order; without it, `event` and `at` tell events apart.' }),
+    Type.String({ description: 'Unique within the order. Without it, `event` and `at` identify the event.' }),
   ),
   kind: Type.Optional(
     enumOf(PLUGIN_KINDS, {
       description:
-        'The plugin that posts, which mails the keys itself: the kind of a shop that nobody added.',
+        'The plugin that posts the order and mails the keys itself. It sets the kind of a shop that was not added before.',
     }),
   ),
-  test: Type.Optional(Type.Boolean({ description: 'Issues nothing, unless the shop has a plan for tests.' })),
-  partial: Type.Optional(Type.Boolean({ description: 'Of `refunded`: a part of the money only.' })),
+  test: Type.Optional(
+    Type.Boolean({ description: 'A test order. It issues nothing, unless the shop has a plan for tests.' }),
+  ),
+  partial: Type.Optional(
+    Type.Boolean({ description: 'With `refunded`: only a part of the money was refunded.' }),
+  ),
   payment: Type.Optional(
     Type.String({
       description:
@@ -94,20 +100,21 @@ const OrderGiven = strictObject({
       minimum: 0,
       maximum: MAX_AMOUNT,
       description:
-        'Of the payment, refund or chargeback: what was paid or given back, in minor units of `currency`, such as cents.',
+        'The amount of the payment, refund or chargeback, in minor units of `currency`, such as cents.',
       examples: [4900],
     }),
   ),
   currency: Type.Optional(
     Type.String({
       pattern: '^[A-Z]{3}$',
-      description: 'By ISO 4217; together with `amount`.',
+      description: 'The code in ISO 4217; required with `amount`.',
       examples: ['EUR'],
     }),
   ),
   renews_itself: Type.Optional(
     Type.Boolean({
-      description: 'A subscription that pays on by itself, until `renewal_stopped` or `subscription_ended`.',
+      description:
+        'A subscription that renews automatically, until `renewal_stopped` or `subscription_ended`.',
     }),
   ),
   customer: Type.Optional(
@@ -115,7 +122,7 @@ const OrderGiven = strictObject({
       email: Type.String({ description: 'An e-mail address.' }),
       name: Type.Optional(Text),
       language: Type.Optional(
-        Type.String({ description: '`en` or `de`. Another one counts as not given.', examples: ['de'] }),
+        Type.String({ description: '`en` or `de`. Other languages are ignored.', examples: ['de'] }),
       ),
     }),
   ),
@@ -123,7 +130,7 @@ const OrderGiven = strictObject({
     Type.Array(LineGiven, {
       minItems: 1,
       maxItems: MAX_LINES,
-      description: "Required with `paid` and `upgraded`; else all of the order's when left out.",
+      description: 'Required with `paid` and `upgraded`. Default for other events: all lines of the order.',
     }),
   ),
 });
@@ -172,13 +179,13 @@ export const ORDER_ACTIONS = [
 ] as const;
 
 const STATES = ['done', 'waiting', 'failed'] as const;
-const state = enumAsText(STATES);
+const state = textEnum(STATES);
 const outcome = {
   line: Text,
-  action: enumAsText(ORDER_ACTIONS),
-  reason: nullable(Type.String({ description: 'Why nothing was done, or why the line waits.' })),
+  action: textEnum(ORDER_ACTIONS),
+  reason: nullable(Type.String({ description: 'The reason why nothing was done, or why the line waits.' })),
 };
-const standing = { status: enumAsText(STATUSES), expires_at: TimeOrNull };
+const standing = { status: textEnum(STATUSES), expires_at: TimeOrNull };
 const orderFields = { id: Id, shop: Text, order: Text, state };
 
 const RecordedOrder = strictObject(
@@ -190,7 +197,9 @@ const RecordedOrder = strictObject(
         licenses: Type.Array(
           strictObject({
             id: Id,
-            license_key: nullable(Type.String({ description: 'Whole for `paid`, when it can be revealed.' })),
+            license_key: nullable(
+              Type.String({ description: 'The whole key for `paid`, if it can be revealed.' }),
+            ),
             ...standing,
           }),
         ),
@@ -206,19 +215,19 @@ const lineFields = {
   plan_id: nullable(Id),
   quantity: Type.Integer({ minimum: 1 }),
   renews: Type.Union([Id, TextOrNull]),
-  waits_for: nullable(Type.String({ description: 'Why the line waits; null: it does not.' })),
+  waits_for: nullable(Type.String({ description: 'The reason why the line waits; null: it does not wait.' })),
   licenses: Type.Array(strictObject({ id: Id, ...standing })),
 };
 
 const Amount = nullable(
-  Type.Integer({ minimum: 0, description: 'In minor units of the currency; null: not told.' }),
+  Type.Integer({ minimum: 0, description: 'In minor units of the currency; null: not given.' }),
 );
-const Currency = Type.String({ description: 'By ISO 4217.', examples: ['EUR'] });
+const Currency = Type.String({ description: 'The code in ISO 4217.', examples: ['EUR'] });
 const Amounts = Type.Array(
   strictObject({
     currency: Currency,
     paid: Type.Integer({ description: 'In minor units of the currency.' }),
-    refunded: Type.Integer({ description: 'Refunds and chargebacks, less those that were undone.' }),
+    refunded: Type.Integer({ description: 'Refunds and chargebacks, without those that were reversed.' }),
   }),
   { description: "The shop's figures by currency. Currencies are never added." },
 );
@@ -229,12 +238,12 @@ const fields = {
   test: Type.Boolean(),
   customer: TextOrNull,
   customer_name: TextOrNull,
-  language: nullable(Type.String({ description: "The customer's, as the shop told it." })),
+  language: nullable(Type.String({ description: "The customer's language, as the shop gave it." })),
   created_at: Time,
   failure: nullable(
     Type.String({
       description:
-        'Why processing it failed, which is tried again; `too_many`: it names more than 100 lines, and waits until it is confirmed.',
+        'The reason why processing failed; it will be tried again. `too_many`: the order has more than 100 lines, and waits until it is confirmed.',
     }),
   ),
   failed_at: TimeOrNull,
@@ -245,17 +254,22 @@ const fields = {
 
 const OrderMail = strictObject(
   {
-    state: enumAsText(['queued', 'sent', 'failed', 'none']),
+    state: textEnum(['queued', 'sent', 'failed', 'none']),
     to: TextOrNull,
-    at: nullable(Type.String({ ...Time, description: 'When it was sent or given up, else queued.' })),
+    at: nullable(
+      Type.String({
+        ...Time,
+        description: 'The time at which it was sent or given up or, before that, queued.',
+      }),
+    ),
     reason: nullable(
       Type.String({
         description:
-          'Why there is none (`test`, `nothing_issued`, `off`, `no_address`, `mail_off`, `not_sent`), or why it was refused, such as `ADDRESS_REFUSED 550`.',
+          'The reason why there is no mail (`test`, `nothing_issued`, `off`, `no_address`, `mail_off`, `not_sent`), or why it was refused, such as `ADDRESS_REFUSED 550`.',
       }),
     ),
   },
-  { title: 'OrderMail', description: "The latest mail of the order's keys." },
+  { title: 'OrderMail', description: "The latest mail with the order's keys." },
 );
 
 const Details = strictObject(
@@ -267,10 +281,11 @@ const Details = strictObject(
         paid_until: nullable(
           Type.String({
             ...Time,
-            description: 'The end that payments of the first licence gave; null: none, or for life.',
+            description:
+              'The paid-through date of the first licence; null: nothing is paid, or it never expires.',
           }),
         ),
-        renews_itself: Type.Boolean({ description: 'A subscription pays on by itself.' }),
+        renews_itself: Type.Boolean({ description: 'A subscription renews it automatically.' }),
       }),
     ),
     mail: OrderMail,
@@ -278,7 +293,7 @@ const Details = strictObject(
       strictObject(
         {
           id: Id,
-          event: enumAsText(ORDER_EVENTS),
+          event: textEnum(ORDER_EVENTS),
           event_id: TextOrNull,
           at: Time,
           received_at: Time,
@@ -287,10 +302,10 @@ const Details = strictObject(
           payment: nullable(Type.String({ description: "The shop's name of the payment that it is about." })),
           amount: Amount,
           currency: nullable(Currency),
-          renews_itself: nullable(Type.Boolean({ description: 'null: the event does not say.' })),
+          renews_itself: nullable(Type.Boolean({ description: 'null: not given.' })),
           test: Type.Boolean(),
           lines: Type.Union([Type.Array(Type.Object({}, { additionalProperties: true })), Type.Null()], {
-            description: "As they came; null: all of the order's.",
+            description: 'The lines as they were posted; null: all lines of the order.',
           }),
           outcomes: Type.Array(strictObject(outcome)),
         },
@@ -304,7 +319,7 @@ const Details = strictObject(
 export const ProcessedOrder = strictObject(
   {
     ...orderFields,
-    reason: nullable(Type.String({ description: 'Why it waits or failed; null: it is done.' })),
+    reason: nullable(Type.String({ description: 'The reason why it waits or failed; null: it is done.' })),
   },
   { title: 'ProcessedOrder' },
 );
@@ -331,8 +346,8 @@ export const orderOperations = {
   listOrders: list(
     '/orders',
     {
-      summary: 'List orders, the newest first',
-      description: 'A token of the scope `issue` sees those that it posted.',
+      summary: 'List orders, newest first',
+      description: 'A token with the scope `issue` sees only orders that it posted.',
       forShops: true,
       query: strictObject({
         shop: Type.Optional(Text),
@@ -341,11 +356,11 @@ export const orderOperations = {
         without_address: Type.Optional(
           enumOf(['true'], {
             description:
-              'Only orders of shops that mail keys, with a licence in force and no e-mail address: no key was sent.',
+              'Only orders without an e-mail address, of shops whose keys are mailed, with a licence that is in force. No key was sent for them.',
           }),
         ),
-        sort: sortBy(ORDER_SORTS, 'By when they came. Without it the newest first.'),
-        ...PageQuery,
+        sort: sortBy(ORDER_SORTS, 'Sorts by the time at which they were received. Default: newest first.'),
+        ...Paging,
       }),
       data: strictObject(fields, { title: 'Order' }),
     },
@@ -360,9 +375,9 @@ export const orderOperations = {
   recordOrder: post(
     '/orders',
     {
-      summary: 'Tell what happened to an order of a shop',
+      summary: 'Report what happened to an order of a shop',
       description:
-        'Issues, renews, suspends and so on, by the rules of the shop. The same event again changes nothing and answers the same, with the licences as they stand now. To a token of the scope `issue`, orders of a receiver, or of a shop that tokens of another name post for, are 404.',
+        'Issues, renews, suspends and so on, by the rules of the shop. Posting the same event again changes nothing, and returns the same answer with the present state of the licences. A token with the scope `issue` gets 404 for orders of a receiver, or of a shop that tokens with another name post for.',
       forShops: true,
       body: OrderGiven,
       data: RecordedOrder,
@@ -391,7 +406,7 @@ export const orderOperations = {
     {
       summary: "Set the address of an order's customer",
       description:
-        'Also of the licences that it issued. If the order had none, its keys are mailed by the rule of its shop, and `mail` of the answer says so. If it had another, send them again with `POST /orders/{id}/mails`.',
+        'Also sets it for the licences that the order issued. If the order had no address, its keys are mailed by the rule of its shop (see `mail` in the answer). If it had another address, send the keys again with `POST /orders/{id}/mails`.',
       body: strictObject({
         customer: strictObject({
           email: Type.String({ description: 'An e-mail address.' }),
@@ -419,9 +434,9 @@ export const orderOperations = {
   addOrderMail: post(
     '/orders/{id}/mails',
     {
-      summary: "Mail the order's keys to its customer, again too",
+      summary: "Mail the order's keys to its customer, even if they were mailed before",
       description:
-        '409 when mail is not set up, the order has no address or issued nothing, or a key cannot be revealed. The mail is queued, and tried for two days.',
+        'The mail is queued, and tried for two days. 409 if mail is not set up, the order has no address or issued nothing, or a key cannot be revealed.',
       body: strictObject({}),
       data: OrderMail,
       status: 201,
@@ -436,8 +451,8 @@ export const orderOperations = {
   confirmOrder: post(
     '/orders/{id}/confirm',
     {
-      summary: 'Confirm that an order has as many lines as it names, and run it',
-      description: 'An order that names more than 100 lines waits until then.',
+      summary: 'Confirm an order with more than 100 lines, and run it',
+      description: 'An order with more than 100 lines waits until it is confirmed.',
       body: strictObject({}),
       data: ProcessedOrder,
     },

@@ -17,7 +17,7 @@ export const overviewOperations = {
   getOverview: get(
     '/overview',
     {
-      summary: 'What needs the seller',
+      summary: "Count what needs the seller's attention",
       description:
         'For monitoring, and for the component in Joomla, which sends a ticket in `X-Licensing-Ticket` instead of a token.',
       data: strictObject(
@@ -28,13 +28,13 @@ export const overviewOperations = {
           ),
           payments_unmatched: count('Payments that match nothing.'),
           signatures_refused: count(
-            'Messages of shops that were refused for their signature, in seven days.',
+            'Messages of shops that were refused because of their signature, in seven days.',
           ),
           mails_failed: count('Mails that failed, in seven days.'),
           enter_url: nullable(
             Type.String({
               description:
-                'Where the component posts who signs in; null: at the site itself. It is given with `LICENSING_PAGES_HOST`.',
+                'The address that the component posts the sign-in to, if `LICENSING_PAGES_HOST` is set; null: the site itself.',
             }),
           ),
         },

@@ -8,16 +8,16 @@ import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
 import { regenerateAfterPlan } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/request-params';
-import { strictObject, IdGiven, enumOf, PageQuery } from './kit/schemas';
+import { strictObject, IdGiven, enumOf, Paging } from './kit/schemas';
 
 const { id: _id, product_id, created_at: _createdAt, ...terms } = PlanSchema.properties;
-const activation_type = enumOf(ACTIVATION_TYPES, { description: 'What a slot is taken by.' });
+const activation_type = enumOf(ACTIVATION_TYPES, { description: 'What takes a slot.' });
 const { name, activation_type: _activationType, activation_limit, ...options } = terms;
 
-const Follows = Type.Integer({ minimum: 0, description: 'Licences that follow the new limit.' });
+const Follows = Type.Integer({ minimum: 0, description: 'The number of licences that got the new limit.' });
 const Skipped = Type.Integer({
   minimum: 0,
-  description: 'Licences that somebody else gave another limit or plan meanwhile.',
+  description: 'The number of licences that someone else gave another limit or plan in the meantime.',
 });
 
 export const planOperations = {
@@ -26,7 +26,7 @@ export const planOperations = {
     {
       summary: 'List plans',
       forShops: true,
-      query: strictObject({ product_id: Type.Optional(IdGiven), ...PageQuery }),
+      query: strictObject({ product_id: Type.Optional(IdGiven), ...Paging }),
       data: PlanSchema,
     },
     async ({ db, query }) => {
@@ -61,7 +61,7 @@ export const planOperations = {
     {
       summary: 'Change a plan',
       description:
-        'Licences keep their end. When licences have the old limit, `licenses` must say whether they follow the new one.',
+        'Licences keep their end. If licences have the old limit, `licenses` must state whether they get the new one.',
       body: strictObject({
         ...Type.Partial(Type.Object({ ...terms, activation_type })).properties,
         licenses: Type.Optional(enumOf(['follow', 'keep'])),
@@ -86,7 +86,7 @@ export const planOperations = {
   ),
   removePlan: remove(
     '/plans/{id}',
-    { summary: 'Remove a plan that was added by mistake: one that no licence is on' },
+    { summary: 'Remove a plan that was added by mistake, and that no licence is on' },
     async (call) => planJson(await removePlan(call.db, readId(call, 'id', 'plan'))),
   ),
 };

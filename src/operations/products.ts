@@ -6,7 +6,7 @@ import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/s
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/request-params';
-import { strictObject, Id, IdGiven, Label, PageQuery, sortBy, Text } from './kit/schemas';
+import { strictObject, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
 
 const { id: _id, created_at: _createdAt, ...given } = Type.Partial(ProductSchema).properties;
 
@@ -19,9 +19,9 @@ export const productOperations = {
       query: strictObject({
         sort: sortBy(
           PRODUCT_SORTS,
-          'By id, name or how many licences they have, as counted at most a minute ago. Without it by id.',
+          'Sorts by id, name or number of licences, which was counted at most a minute ago. Default: by id.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: ProductSchema,
     },
@@ -38,7 +38,7 @@ export const productOperations = {
         ...given,
         name: Label,
         id: Type.Optional(
-          Type.Integer({ ...IdGiven, description: 'Of your choice; else the next free one.' }),
+          Type.Integer({ ...IdGiven, description: 'An id of your choice. Default: the next free one.' }),
         ),
       }),
       data: ProductSchema,
@@ -54,9 +54,9 @@ export const productOperations = {
       data: strictObject(
         {
           ...ProductSchema.properties,
-          included_in: Type.Array(Id, { description: 'Products whose licences cover this one too.' }),
+          included_in: Type.Array(Id, { description: 'Products whose licences also cover this one.' }),
           plans: Type.Array(PlanSchema),
-          published_versions: Type.Array(Text, { description: 'The highest first.' }),
+          published_versions: Type.Array(Text, { description: 'Highest first.' }),
         },
         { title: 'ProductDetails' },
       ),
@@ -87,7 +87,7 @@ export const productOperations = {
   ),
   removeProduct: remove(
     '/products/{id}',
-    { summary: 'Remove a product that was added by mistake: one without plans and versions' },
+    { summary: 'Remove a product that was added by mistake, and has no plans and no versions' },
     async (call) => productJson(await removeProduct(call.db, readId(call, 'id', 'product'))),
   ),
 };

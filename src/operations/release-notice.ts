@@ -7,7 +7,7 @@ import { get, post, type AfterCommit, type OperationCall } from './kit/operation
 import { readId } from './kit/request-params';
 import { strictObject, Text, TimeOrNull } from './kit/schemas';
 
-const MAILS = Type.Integer({ minimum: 0, description: 'One for each customer.' });
+const MAILS = Type.Integer({ minimum: 0, description: 'The number of mails, one per customer.' });
 
 /** Queues the mails in separate transactions, because one would lock the rows of every licence. */
 const QUEUE: AfterCommit<{ mails: typeof MAILS }> = {
@@ -36,7 +36,7 @@ export const releaseNoticeOperations = {
     {
       summary: 'Preview the mails about a security release',
       description:
-        'One goes to each customer with a licence that may have the version, of which a site told an older one, or none told any. Once they are sent, `mails` says how many there were.',
+        'A mail goes to each customer with a licence that may have the version, if a site of that licence reported an older version or no site reported any. Once they are sent, `mails` is the number that was sent.',
       data: strictObject(
         { mails: MAILS, subject: Text, text: Text, notified_at: TimeOrNull },
         { title: 'NoticePreview' },
@@ -53,9 +53,9 @@ export const releaseNoticeOperations = {
   sendReleaseNotice: post(
     '/releases/{id}/notify',
     {
-      summary: 'Tell customers of a security release by mail, once',
+      summary: 'Notify customers of a security release by mail, once',
       description:
-        'At most 300 mails a minute are sent, each in the language of its customer. It is 409 when the customers were told already, when the version is no published security release, and when mail is not set up.',
+        'At most 300 mails a minute are sent, each in the language of its customer. 409 if the customers were already notified, if the version is not a published security release, or if mail is not set up.',
       data: strictObject({}, { title: 'Notice' }),
       hasDeadline: false,
       afterCommit: QUEUE,

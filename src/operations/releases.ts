@@ -19,7 +19,7 @@ import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/request-params';
-import { strictObject, QueryFlag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
+import { strictObject, QueryFlag, Paging, sortBy, Text, textEnum } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
 import { Release } from './kit/response-schemas';
@@ -27,14 +27,14 @@ import { Release } from './kit/response-schemas';
 const Rollout = Type.Integer({
   minimum: 1,
   maximum: 100,
-  description: 'The share of addresses that are offered it, in percent; 100 is everybody.',
+  description: 'The share of addresses that are offered it, in percent; 100 means all.',
 });
 
 const UploadFields = strictObject({
   version: Type.Optional(
-    Type.String({ description: "Such as 2.1.0; else the package's own. Both must agree." }),
+    Type.String({ description: 'Such as 2.1.0. Default: the version in the package. Both must agree.' }),
   ),
-  changelog: Type.Optional(Type.String({ description: 'What is new.' })),
+  changelog: Type.Optional(Type.String({ description: 'The changes in this version.' })),
   draft: Type.Optional(QueryFlag),
   rollout: Type.Optional(Rollout),
   security: Type.Optional(
@@ -44,14 +44,14 @@ const UploadFields = strictObject({
     Type.Unsafe<Static<typeof QueryFlag>>({
       ...QueryFlag,
       description:
-        'Publishes a package that lacks what its manifest names, or a first one without the lines for updates.',
+        'Publishes a package although it lacks files that its manifest names or, if it is the first, the lines for updates.',
     }),
   ),
   new_update_server: Type.Optional(
     Type.Unsafe<Static<typeof QueryFlag>>({
       ...QueryFlag,
       description:
-        'Allows other update servers in the manifest than the version before had, or than the address of the update XML in a first package. Joomla up to 5.3.0 drops the Download Key when the address changes.',
+        'Allows update servers in the manifest that differ from those of the version before or, in a first package, from the address of the update XML. Joomla up to 5.3.0 drops the Download Key when the address changes.',
     }),
   ),
 });
@@ -72,12 +72,12 @@ const Published = strictObject(
     ...Release.properties,
     remarks: Type.Array(
       strictObject(
-        { code: enumAsText([...REMARKS]), facts: Type.Array(Text), message: Text },
+        { code: textEnum([...REMARKS]), facts: Type.Array(Text), message: Text },
         { title: 'Remark' },
       ),
       {
         description:
-          'What is unusual about the package, what a draft will be refused for, and which check was skipped. `facts` are the names and addresses of the sentence.',
+          'What is unusual about the package, the reasons why a draft will be refused, and checks that were skipped. `facts` contains the names and addresses in the sentence.',
       },
     ),
   },
@@ -97,7 +97,7 @@ async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) 
       refuseThePackage,
     ));
   if (version === undefined)
-    throw new OperatorError('The package does not say its version: give "version".', {
+    throw new OperatorError('The package does not contain its version: give "version".', {
       code: 'INVALID_REQUEST',
       field: 'version',
       facts: { reason: 'no-version-inside' },
@@ -144,13 +144,13 @@ export const releaseOperations = {
   listProductReleases: list(
     '/products/{id}/releases',
     {
-      summary: "List a product's versions, the newest first",
+      summary: "List a product's versions, highest first",
       query: strictObject({
         sort: sortBy(
           RELEASE_SORTS,
-          'By version or by when they were published. Without it the highest version first. Upwards drafts come last.',
+          'Sorts by version or by publication time. Default: highest version first. In ascending order, drafts come last.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: Release,
     },
@@ -168,9 +168,9 @@ export const releaseOperations = {
     '/products/{id}/releases',
     {
       noRecentSignInWith: 'a draft',
-      summary: 'Publish a version by its package',
+      summary: 'Publish a version by uploading its package',
       description:
-        'The body is the package, or a form with the part `file`. The other fields stand in the query or in the form. A published package never changes.',
+        'The body is the package, or a form with the part `file`. The other fields are in the query or in the form. A published package never changes.',
       query: UploadFields,
       upload: {
         types: PACKAGE_TYPES,
@@ -203,7 +203,8 @@ export const releaseOperations = {
     'application/zip',
     {
       summary: "Download a version's package",
-      description: 'Also of a draft. `licensing packages fetch` uses it to copy packages to another host.',
+      description:
+        'This includes the package of a draft. `licensing packages fetch` uses this call to copy packages to another host.',
     },
     async (call) => {
       const { sha256, fileName, fileSize } = await requireRelease(call);
@@ -279,12 +280,12 @@ export const releaseOperations = {
   withdrawRelease: post(
     '/releases/{id}/withdraw',
     {
-      summary: 'Take a version back, for good',
+      summary: 'Withdraw a version for good',
       description:
-        'The update XML then offers no version below it, because a site that still lists it would install that one, and go back.',
+        'The update XML then offers no lower version, because a site that still lists the withdrawn one would install it, and so go back to an older version.',
       body: strictObject({
         allow_downgrade: Type.Optional(
-          Type.Boolean({ description: 'The update XML may offer lower versions all the same.' }),
+          Type.Boolean({ description: 'Allows the update XML to offer lower versions.' }),
         ),
       }),
       data: Release,

@@ -3,22 +3,22 @@ import { formatTimestampOrNull } from '../base/days';
 import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readMoney } from '../figures/money';
-import { readRenewals, type RenewalCounts } from '../figures/renewals';
+import { readRenewals, type RenewalSum } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/request-params';
-import { strictObject, Id, IdGiven, PageQuery, TextOrNull, Time, TimeOrNull } from './kit/schemas';
+import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
 
 const counted = {
-  ended: Type.Integer({ minimum: 0, description: 'Ends that fell.' }),
+  ended: Type.Integer({ minimum: 0, description: 'The number of licence ends.' }),
   in_time: Type.Integer({ minimum: 0, description: 'Renewed before the licence stopped working.' }),
   late: Type.Integer({ minimum: 0, description: 'Renewed within 30 days after the end.' }),
-  lost: Type.Integer({ minimum: 0, description: 'Neither, so far.' }),
+  lost: Type.Integer({ minimum: 0, description: 'Not renewed so far.' }),
 };
 
-const countedJson = ({ ended, inTime, late, lost }: RenewalCounts) => ({
+const countedJson = ({ ended, inTime, late, lost }: RenewalSum) => ({
   ended,
   in_time: inTime,
   late,
@@ -33,16 +33,18 @@ const Renewals = strictObject(
       strictObject({
         month: Month,
         ...counted,
-        final: Type.Boolean({ description: 'Its last day is 30 days ago: nothing of it changes any more.' }),
+        final: Type.Boolean({
+          description: 'The last day of the month is 30 days ago, so its figures no longer change.',
+        }),
       }),
       {
         description:
-          'Twelve by the month of the end, the oldest first; the last is this one, up to yesterday.',
+          'Twelve months, by the month of the end, oldest first. The last is the present month, up to yesterday.',
       },
     ),
-    final: strictObject(counted, { description: 'The final ones of these months together.' }),
+    final: strictObject(counted, { description: 'The sum of the final months.' }),
     plans: Type.Array(strictObject({ plan_id: Id, ...counted }), {
-      description: 'The twelve months by plan, the most ends first.',
+      description: 'The twelve months by plan, most ends first.',
     }),
     due: Type.Array(
       strictObject({
@@ -50,10 +52,10 @@ const Renewals = strictObject(
         without_subscription: Count,
         with_subscription: Type.Integer({
           minimum: 0,
-          description: 'Of which a subscription pays on by itself.',
+          description: 'Licences that a subscription renews automatically.',
         }),
       }),
-      { description: 'Ends from today on, in 7, 30 and 90 days, that were not renewed yet.' },
+      { description: 'Ends within the next 7, 30 and 90 days that are not renewed yet.' },
     ),
     states: Type.Array(
       strictObject({
@@ -65,33 +67,37 @@ const Renewals = strictObject(
         cancelled: Count,
       }),
       {
-        description: 'Licences at the end of each of 24 months, the oldest first; the last are those of now.',
+        description:
+          'Licences at the end of each of 24 months, oldest first. The last entry is the present state.',
       },
     ),
     ends: Type.Array(
       strictObject({ day: Type.String({ format: 'date', examples: ['2026-11-27'] }), licenses: Count }),
       {
-        description: 'The days of the next 366 on which licences end, without those that were renewed since.',
+        description:
+          'The days on which licences end within the next 366 days, without licences that are already renewed.',
       },
     ),
     money: strictObject(
       {
         since: {
           ...TimeOrNull,
-          description: 'When the first amount was received: earlier payments are missing.',
+          description: 'The time of the first amount that was received: earlier payments are missing.',
         },
         sums: Type.Array(
           strictObject({
             month: Month,
-            currency: Type.String({ description: 'By ISO 4217.', examples: ['EUR'] }),
+            currency: Type.String({ description: 'The code in ISO 4217.', examples: ['EUR'] }),
             paid: Type.Integer({ description: 'In minor units of the currency.' }),
-            refunded: Type.Integer({ description: 'Refunds and chargebacks, less those that were undone.' }),
+            refunded: Type.Integer({
+              description: 'Refunds and chargebacks, without those that were reversed.',
+            }),
           }),
         ),
       },
       {
         description:
-          "What shops reported of all orders, in twelve UTC months, the oldest first. They are the shops' figures, without taxes, and do not replace accounting. A product or plan does not narrow it.",
+          "The amounts of all orders, as shops reported them, in twelve UTC months, oldest first. These are the shops' figures, without taxes, and do not replace accounting. They are not filtered by product or plan.",
       },
     ),
   },
@@ -104,13 +110,19 @@ const NotRenewed = strictObject(
     product_id: Id,
     plan_id: Id,
     customer: TextOrNull,
-    customer_since: { ...TimeOrNull, description: 'Since when the customer has a licence, whichever.' },
+    customer_since: {
+      ...TimeOrNull,
+      description: "The time of the customer's first licence, of any product.",
+    },
     has_active: Type.Boolean({ description: 'The customer has another licence that works.' }),
-    ended_at: { ...Time, description: 'Until when it was paid.' },
-    last_download_at: { ...TimeOrNull, description: 'As far as the access log goes back.' },
+    ended_at: { ...Time, description: 'The time until which it was paid.' },
+    last_download_at: {
+      ...TimeOrNull,
+      description: 'The latest download, if the access log goes back that far.',
+    },
     refused: Type.Integer({
       minimum: 0,
-      description: 'Downloads refused since the end, as far as the access log goes back.',
+      description: 'Downloads that were refused since the end, to the extent that the access log goes back.',
     }),
     refused_at: { ...TimeOrNull, description: 'The latest refused request of any kind since the end.' },
   },
@@ -129,8 +141,9 @@ export const renewalOperations = {
   getRenewals: get(
     '/renewals',
     {
-      summary: 'How many licences that ended were renewed, what is due, and licences by state over time',
-      description: 'At most a minute old. docs/renewals.md defines what counts as an end and as renewed.',
+      summary: 'Read how many licences that ended were renewed, what is due, and licences by state over time',
+      description:
+        'The figures are at most a minute old. docs/renewals.md defines what counts as an end and as renewed.',
       query: strictObject(filters),
       data: Renewals,
     },
@@ -161,13 +174,13 @@ export const renewalOperations = {
   listNotRenewed: list(
     '/not-renewed',
     {
-      summary: 'Licences that ended and were not renewed',
+      summary: 'List licences that ended and were not renewed',
       description:
-        'Those that were refused since their end come first, the latest first; then the others, the latest end first.',
+        'Licences with a refused request since the end come first, latest request first. Then the others follow, latest end first.',
       query: strictObject({
         ...filters,
-        month: Type.Optional({ ...Month, description: 'In which the paid end fell, such as 2026-11.' }),
-        ...PageQuery,
+        month: Type.Optional({ ...Month, description: 'The month of the paid end, such as 2026-11.' }),
+        ...Paging,
       }),
       data: NotRenewed,
     },

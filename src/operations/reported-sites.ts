@@ -5,15 +5,15 @@ import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing
 import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
 import { pageOf, readId } from './kit/request-params';
-import { strictObject, Id, nullable, PageQuery, sortBy, Text, TextOrNull, Time } from './kit/schemas';
+import { strictObject, Id, nullable, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
 const told = {
-  site: Type.String({ description: 'A domain, as the site named itself. Nothing proves it.' }),
-  version: Type.String({ description: 'The version that it said is installed.' }),
-  version_at: { ...Time, description: 'When it first said so.' },
-  at: { ...Time, description: 'When it last told anything.' },
+  site: Type.String({ description: 'The domain that the site reported. It is not verified.' }),
+  version: Type.String({ description: 'The installed version that it reported.' }),
+  version_at: { ...Time, description: 'The time at which it first reported this version.' },
+  at: { ...Time, description: 'The time of its latest report.' },
 };
 
 const toldJson = ({ site, version, firstAt, at }: Spreading['sites'][number]) => ({
@@ -26,25 +26,26 @@ const toldJson = ({ site, version, firstAt, at }: Spreading['sites'][number]) =>
 const ProductSites = strictObject(
   {
     newest: nullable(
-      Type.String({ description: 'The version that sites are offered; during a rollout the one before.' }),
+      Type.String({
+        description: 'The version that sites are offered; during a rollout, the version before.',
+      }),
     ),
     share: nullable(
       Type.Number({
-        description: 'The part of the counted sites, 0 to 1, that said they have it, or a later one.',
+        description: 'The share of the counted sites, 0 to 1, that reported this version or a later one.',
       }),
     ),
     half_days: nullable(
       Type.Number({
-        description:
-          'Days from its publication until half of the sites that are counted now had it; null: they have not.',
+        description: 'Days from its publication until half of the counted sites had it; null: fewer have it.',
       }),
     ),
     counted: Type.Integer({
       minimum: 0,
-      description: 'Sites that told anything in 180 days, each once for a licence.',
+      description: 'The number of sites that reported a version in 180 days, once per licence.',
     }),
     versions: Type.Array(strictObject({ version: Text, sites: Count }), {
-      description: 'The 100 most frequent ones, the most frequent first.',
+      description: 'The 100 most frequent versions, most frequent first.',
     }),
     sites: Type.Array(
       strictObject({
@@ -52,11 +53,15 @@ const ProductSites = strictObject(
         license_id: Id,
         customer: TextOrNull,
         may_update: Type.Boolean(),
-        code: nullable(Type.String({ description: 'Why it may not: the code that its download would get.' })),
+        code: nullable(
+          Type.String({
+            description: 'The reason why it may not update: the code that its download would get.',
+          }),
+        ),
       }),
-      { description: 'Those with an older version.' },
+      { description: 'Sites with an older version.' },
     ),
-    next: nullable(Type.String({ description: 'For `after`; null at the end.' })),
+    next: nullable(Type.String({ description: 'The cursor for `after`; null at the end.' })),
   },
   { title: 'ProductSites' },
 );
@@ -78,10 +83,14 @@ const SpreadingKey = strictObject(
     label: TextOrNull,
     customer: TextOrNull,
     slots: Count,
-    networks: Type.Integer({ minimum: 0, description: 'That downloaded by it in the last 30 days.' }),
+    networks: Type.Integer({
+      minimum: 0,
+      description: 'Networks that downloaded with this key in the last 30 days.',
+    }),
     most: Type.Integer({
       minimum: 0,
-      description: 'What a key with these slots may have: LICENSING_SPREAD_FACTOR times its slots, and 10.',
+      description:
+        'The highest number of networks that a key with these slots explains: LICENSING_SPREAD_FACTOR times its slots, plus 10.',
     }),
     at: Time,
     sites: Type.Array(strictObject({ ...told, product_id: Id })),
@@ -107,15 +116,12 @@ export const reportedSiteOperations = {
   listProductSites: get(
     '/products/{id}/sites',
     {
-      summary: "Which versions of a product customers' sites run",
+      summary: "Read which versions of a product customers' sites run",
       description:
-        'As the plugin for Joomla tells with each download and check, also a refused one. The list is of those with an older version, a page at a time.',
+        'The plugin for Joomla reports the version with each download and check, even if that is refused. The list has the sites with an older version, a page at a time.',
       query: strictObject({
-        sort: sortBy(
-          OUTDATED_SITE_SORTS,
-          'By the latest time that they told anything. Without it the latest first.',
-        ),
-        ...PageQuery,
+        sort: sortBy(OUTDATED_SITE_SORTS, 'Sorts by the time of the latest report. Default: latest first.'),
+        ...Paging,
       }),
       data: ProductSites,
     },
@@ -143,15 +149,15 @@ export const reportedSiteOperations = {
   listSpreading: list(
     '/spreading',
     {
-      summary: 'Keys in many hands',
+      summary: 'List keys that may have been shared',
       description:
-        'Keys that more networks downloaded by in 30 days than their slots explain. Nothing is refused by it.',
+        'More networks used these keys for downloads in 30 days than their slots explain. The service does not refuse such keys.',
       query: strictObject({
         sort: sortBy(
           SPREADING_SORTS,
-          'By the latest download, the number of networks or the customer. Without it the latest first.',
+          'Sorts by the latest download, the number of networks or the customer. Default: latest download first.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: SpreadingKey,
     },

@@ -12,14 +12,17 @@ export const shopPluginOperations = {
     {
       summary: "Make the Joomla plugin that posts a shop's orders",
       description:
-        "For a shop of the kinds `hikashop`, `membershippro` and `j2commerce`; 409 for another. Its settings begin with the shop's name and the address of this service. It has no token: make one of the scope `issue` with the shop's name, and paste it into the plugin's settings. Another shop's name apart, it is the zip that `licensing shop plugin` writes.",
+        "For shops of the kinds `hikashop`, `membershippro` and `j2commerce`; 409 for another kind. The plugin's settings already have the shop's name and the address of this service, but no token. Make a token with the scope `issue` and the shop's name, and paste it into the settings. `licensing shop plugin` writes the same zip, apart from the shop's name.",
       scope: 'write',
       data: strictObject(
         {
           file_name: Text,
           element: Type.String({ description: "Joomla's name of the plugin, in the group `system`." }),
           version: Text,
-          address: { ...TextOrNull, description: 'Where it posts; null: to the service beside its site.' },
+          address: {
+            ...TextOrNull,
+            description: 'The address that it posts to; null: the service next to its site.',
+          },
           zip: Type.String({ description: 'The plugin, in base64.' }),
         },
         { title: 'ShopPlugin' },

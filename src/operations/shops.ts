@@ -34,39 +34,39 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
-const Rules = strictObject(Object.fromEntries(RULES.map((rule) => [rule, enumAsText(effectsOf(rule))])), {
+const Rules = strictObject(Object.fromEntries(RULES.map((rule) => [rule, textEnum(effectsOf(rule))])), {
   title: 'ShopRules',
 });
 
 const shopFields = {
   id: Id,
   name: Text,
-  kind: enumAsText(SHOP_KINDS),
+  kind: textEnum(SHOP_KINDS),
   verifies: Type.Boolean({
-    description: 'Whether it has what its sender signs with. Until then a receiver refuses every message.',
+    description: "Whether it has its sender's secret. Without it, a receiver refuses every message.",
   }),
   test: Type.Boolean(),
   test_plan_id: nullable(Id),
   token: nullable(
-    Type.String({ description: 'The name of the tokens of the scope `issue` that its orders belong to.' }),
+    Type.String({ description: 'The name of the tokens with the scope `issue` that its orders belong to.' }),
   ),
   rules: Rules,
-  mail: enumAsText(SHOP_MAILS),
-  has_api_key: Type.Boolean({ description: "Whether it has a key that reads its sender's list." }),
+  mail: textEnum(SHOP_MAILS),
+  has_api_key: Type.Boolean({ description: "Whether it has a key to read its sender's list." }),
   site_url: TextOrNull,
   catch_up: nullable(
     strictObject(
       {
-        state: enumAsText(CATCH_UP_STATES),
+        state: textEnum(CATCH_UP_STATES),
         at: nullable(Time),
         until: nullable(Time),
         tried_at: nullable(Time),
@@ -75,11 +75,16 @@ const shopFields = {
       {
         title: 'CatchUp',
         description:
-          'When it was last caught up (`at`), up to when all was taken (`until`), and why the last run ended early. `cannot`: its sender keeps no list. null: it posts its orders itself.',
+          'The time of the last complete run (`at`), the time up to which all messages were taken (`until`), and the reason why the last run ended early. `cannot`: its sender keeps no list. null: it posts its orders itself.',
       },
     ),
   ),
-  grace: nullable(Type.Integer({ minimum: 0, description: 'Days; null: as LICENSING_GRACE_DAYS says.' })),
+  grace: nullable(
+    Type.Integer({
+      minimum: 0,
+      description: 'The grace period in days; null: the one in LICENSING_GRACE_DAYS.',
+    }),
+  ),
   billing_url: TextOrNull,
   created_at: Time,
 };
@@ -87,7 +92,7 @@ const shopFields = {
 const Shop = strictObject(shopFields, { title: 'Shop' });
 
 const ListedShop = strictObject(
-  { ...shopFields, waiting: Type.Integer({ minimum: 0, description: 'Orders that wait.' }) },
+  { ...shopFields, waiting: Type.Integer({ minimum: 0, description: 'The number of waiting orders.' }) },
   { title: 'ListedShop' },
 );
 
@@ -100,13 +105,13 @@ const settings = {
   secret: Type.Optional(
     Type.String({
       description:
-        'What the sender of a receiver signs with. It may come later: most senders show it for an address. It is kept sealed and never shown.',
+        "The secret that the sender of a receiver signs with. You may set it later, because most senders show it only after you enter the receiver's address. It is stored sealed and never shown.",
     }),
   ),
   mail: Type.Optional(
     enumOf(SHOP_MAILS, {
       description:
-        '`key`: customers are mailed the keys of their orders. `none` is the default of kinds that hand out keys themselves.',
+        '`key`: this service mails customers the keys of their orders. `none` is the default for kinds that deliver the keys themselves.',
     }),
   ),
   grace: Type.Optional(
@@ -115,7 +120,7 @@ const settings = {
         minimum: 0,
         maximum: MAX_GRACE_DAYS,
         description:
-          'For so many days after its paid end, the licence of a subscription goes on while its renewal is awaited. null: as LICENSING_GRACE_DAYS says.',
+          'The grace period of subscriptions: for how many days after its paid end a licence keeps working while its renewal is awaited. null: the value of LICENSING_GRACE_DAYS.',
       }),
     ),
   ),
@@ -123,16 +128,16 @@ const settings = {
     nullable(
       Type.String({
         description:
-          'An https address where customers change how they pay. They are mailed it when a payment failed; null: they are not.',
+          'An https address where customers change their payment method. They get it by mail when a payment fails. null: no such mail is sent.',
       }),
     ),
   ),
-  test: Type.Optional(Type.Boolean({ description: 'What it sends is for testing.' })),
+  test: Type.Optional(Type.Boolean({ description: 'Everything that it sends is for testing.' })),
   api_key: Type.Optional(
     nullable(
       Type.String({
         description:
-          "Reads the sender's list of what it told, to catch up: of `stripe`, `paddle` and `woocommerce`, where it is `ck_...:cs_...`. It may only read. It is kept sealed and never shown. null removes it.",
+          "A read-only key for the sender's list of messages, to catch up: for `stripe`, `paddle` and `woocommerce` (`ck_...:cs_...`). It is stored sealed and never shown. null removes it.",
       }),
     ),
   ),
@@ -142,31 +147,34 @@ const settings = {
     ),
   ),
   test_plan_id: Type.Optional(
-    nullable(Type.Integer({ ...IdGiven, description: 'What test orders issue; null: nothing.' })),
+    nullable(
+      Type.Integer({ ...IdGiven, description: 'The plan that test orders issue; null: they issue nothing.' }),
+    ),
   ),
   token: Type.Optional(
     Type.String({
       description:
-        'Gives the shop and its orders to the tokens of the scope `issue` with this name. Without it, the first that posts has them.',
+        'Assigns the shop and its orders to the tokens with the scope `issue` and this name. Without it, they belong to the first token that posts.',
     }),
   ),
   rules: Type.Optional(
     Type.Record(Type.String(), enumOf(EFFECTS), {
-      description: 'What an event does, such as {"refunded":"cancel"}; the others stay.',
+      description:
+        'The effects of events, such as {"refunded":"cancel"}. Events that are not given keep theirs.',
     }),
   ),
 };
 
 const Sku = strictObject(
-  { id: Id, sku: Text, plan_id: Id, quantity: enumAsText(SKU_QUANTITIES), created_at: Time },
+  { id: Id, sku: Text, plan_id: Id, quantity: textEnum(SKU_QUANTITIES), created_at: Time },
   { title: 'ShopSku' },
 );
 
 const Message = strictObject(
   {
     id: Id,
-    type: Type.String({ description: "The sender's name of what it tells." }),
-    result: enumAsText(MESSAGE_RESULTS),
+    type: Type.String({ description: "The sender's name for the type of message." }),
+    result: textEnum(MESSAGE_RESULTS),
     reason: TextOrNull,
     order_id: nullable(Id),
     received_at: Time,
@@ -177,13 +185,13 @@ const Message = strictObject(
 const Count = Type.Integer({ minimum: 0 });
 
 const ran = {
-  done: Type.Integer({ minimum: 0, description: 'Orders that waited and wait no more.' }),
+  done: Type.Integer({ minimum: 0, description: 'Orders that waited and no longer wait.' }),
   waiting: Type.Integer({ minimum: 0 }),
   failed: Type.Integer({
     minimum: 0,
-    description: 'Orders that an unexpected error stopped. They are tried again.',
+    description: 'Orders that an unexpected error stopped. They will be tried again.',
   }),
-  orders: Type.Array(ProcessedOrder, { description: 'What became of each, the first 100.' }),
+  orders: Type.Array(ProcessedOrder, { description: 'The first 100 orders, with the result of each.' }),
 };
 
 function shopName({ path }: Pick<OperationCall, 'path'>): string {
@@ -264,7 +272,7 @@ async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: strictObject(PageQuery), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(Paging), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -285,7 +293,7 @@ export const shopOperations = {
     {
       summary: 'Add a shop',
       body: strictObject({
-        name: Type.String({ description: '1 to 40 of a-z, 0-9, _ and -.' }),
+        name: Type.String({ description: '1 to 40 characters of a-z, 0-9, _ and -.' }),
         ...settings,
       }),
       data: Shop,
@@ -320,9 +328,9 @@ export const shopOperations = {
   listShopMap: list(
     '/shops/{name}/map',
     {
-      summary: "List what a shop's articles mean",
+      summary: "List the plans of a shop's articles",
       scope: 'write',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Sku,
     },
     async (call) => {
@@ -337,21 +345,22 @@ export const shopOperations = {
   mapShopSku: post(
     '/shops/{name}/map',
     {
-      summary: 'Let an article mean a plan, besides those it means already',
-      description: 'Orders that waited for it run at once. Several plans: several licences.',
+      summary: 'Map an article to a plan, in addition to the plans it is already mapped to',
+      description:
+        'Orders that waited for the article run at once. An article with several plans issues several licences.',
       body: strictObject({
         sku: Text,
         plan_id: IdGiven,
         quantity: Type.Optional(
           enumOf(SKU_QUANTITIES, {
             default: 'licenses',
-            description: "`slots`: one licence with the plan's limit times the quantity.",
+            description: "`slots`: one licence, with the plan's limit times the quantity.",
           }),
         ),
       }),
       data: Sku,
       status: 201,
-      otherStatus: { status: 200, when: 'the article meant this plan already' },
+      otherStatus: { status: 200, when: 'the article was already mapped to this plan' },
       hasDeadline: false,
       afterCommit: {
         title: 'MappedSku',
@@ -367,7 +376,7 @@ export const shopOperations = {
   ),
   unmapShopSku: remove(
     '/shops/{name}/map/{sku}',
-    { summary: 'Let an article mean nothing from now on' },
+    { summary: 'Remove an article from the map' },
     async (call) => {
       const [shop, sku] = [shopName(call), call.path.sku ?? ''];
       await unmapSku(call.db, shop, sku);
@@ -377,11 +386,11 @@ export const shopOperations = {
   listShopMessages: list(
     '/shops/{name}/messages',
     {
-      summary: 'List the messages that a receiver took, the newest first',
+      summary: 'List the messages that a receiver got, newest first',
       description:
-        '`result` is `order` for an event of an order, `noted` for what changes none, `unmatched` while nothing is known of what it names, `queued` while a job works on it, and `unreadable` for what has no order in it (`refused`: by an earlier version).',
+        '`result` is `order` for an event of an order, `noted` for a message that changes no order, `unmatched` while the order or payment that it names is not known, `queued` while it waits to be processed, and `unreadable` for a message without an order (`refused` in an earlier version).',
       scope: 'write',
-      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...PageQuery }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...Paging }),
       data: Message,
     },
     async (call) => {
@@ -409,14 +418,14 @@ export const shopOperations = {
   catchUpShop: post(
     '/shops/{name}/catch-up',
     {
-      summary: 'Take what a shop told while it was not heard',
+      summary: "Catch up with a shop's messages that did not arrive",
       description:
-        "Reads the sender's own list, and takes each entry as if it had come as a message. What was taken before changes nothing. A run ends after 100 pages or 40 seconds; with `done` false the next call goes on there. It also runs once a night.",
+        "Reads the sender's own list, and takes each entry as if it had arrived as a message. Messages that were taken before change nothing. A run ends after 100 pages or 40 seconds. If `done` is false, the next call continues from there. It also runs once a night.",
       body: strictObject({
         since: Type.Optional(
           Type.String({
             description:
-              'How far back, such as `3d`. By default since the last run; at first since the shop was added.',
+              'How far back to read, such as `3d`. Default: since the last run or, for the first run, since the shop was added.',
           }),
         ),
       }),
@@ -429,15 +438,16 @@ export const shopOperations = {
           until: Time,
           pages: Count,
           messages: Type.Integer({ minimum: 0, description: 'Messages that were listed.' }),
-          caught_up: Type.Integer({ minimum: 0, description: 'Those that had not come.' }),
-          refused: Type.Integer({ minimum: 0, description: 'Those that cannot be stored.' }),
+          caught_up: Type.Integer({ minimum: 0, description: 'Messages that had not arrived.' }),
+          refused: Type.Integer({ minimum: 0, description: 'Messages that cannot be stored.' }),
           done: Type.Boolean(),
           failure: nullable(
             Type.String({
-              description: 'Why the run ended early, such as `KEY_REFUSED 401`. What was taken stays.',
+              description:
+                'The reason why the run ended early, such as `KEY_REFUSED 401`. Messages that were taken stay.',
             }),
           ),
-          message: nullable(Type.String({ description: 'The same in words.' })),
+          message: nullable(Type.String({ description: 'The reason as a sentence.' })),
         },
         perform: (call) => caughtUp(call as OperationCall<unknown, { since?: string }>),
       },

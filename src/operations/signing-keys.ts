@@ -8,15 +8,15 @@ import {
 import { signingKeyJson } from '../licensing/views';
 import { list, post } from './kit/operation';
 import { pageOf } from './kit/request-params';
-import { strictObject, Id, PageQuery, Time, TimeOrNull, enumAsText } from './kit/schemas';
+import { strictObject, Id, Paging, Time, TimeOrNull, textEnum } from './kit/schemas';
 
 const SigningKey = strictObject(
   {
     id: Id,
-    kid: Type.String({ description: 'Its name, in the header of what it signs.' }),
-    state: enumAsText(['current', 'next', 'retired']),
+    kid: Type.String({ description: "The key's name, which is in the header of everything that it signs." }),
+    state: textEnum(['current', 'next', 'retired']),
     x: Type.String({
-      description: 'The public key (Ed25519), as a JWK has it.',
+      description: 'The public key (Ed25519), as in a JWK.',
       pattern: '^[A-Za-z0-9_-]{43}$',
     }),
     created_at: Time,
@@ -34,7 +34,7 @@ export const signingKeyOperations = {
     '/signing-keys',
     {
       summary: 'List the keys that sign answers, oldest first',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: SigningKey,
     },
     async ({ db, query }) => {
@@ -45,7 +45,7 @@ export const signingKeyOperations = {
   addSigningKey: post(
     '/signing-keys',
     {
-      summary: 'Make a key; the first signs at once, a further one when the current one is retired',
+      summary: 'Make a key; the first signs at once, a further one once the current one is retired',
       body: strictObject({}),
       data: SigningKey,
       status: 201,
@@ -57,12 +57,14 @@ export const signingKeyOperations = {
   retireSigningKey: post(
     '/signing-keys/{kid}/retire',
     {
-      summary: 'End the signing with a key',
+      summary: 'Stop signing with a key',
       description:
-        'What it has signed still counts, unless it is compromised. The last one cannot be retired.',
+        'Tokens that it has signed stay valid, unless the key is compromised. The last key cannot be retired.',
       body: strictObject({
         compromised: Type.Optional(
-          Type.Boolean({ description: 'Somebody else may have it: it is out of keys.json at once.' }),
+          Type.Boolean({
+            description: 'Someone else may have the key: it is removed from keys.json at once.',
+          }),
         ),
       }),
       data: SigningKey,

@@ -34,8 +34,8 @@ export const statisticsOperations = {
   getStatistics: get(
     '/statistics',
     {
-      summary: 'Licences by status and end, and what happened day by day',
-      description: 'At most a minute old. Without days: the last 30.',
+      summary: 'Read the licences by status and end, and what happened on each day',
+      description: 'The figures are at most a minute old. Default: the last 30 days.',
       query: strictObject({ from: Day, to: Day, product_id: Type.Optional(IdGiven) }),
       data: Statistics,
     },

@@ -10,37 +10,40 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const UnmatchedEvent = strictObject(
   {
     id: Id,
     shop: Text,
-    event: Type.String({ description: "The event of an order, or the sender's name of a message." }),
+    event: Type.String({
+      description: "The event of an order, or the sender's name for the type of message.",
+    }),
     reason: Type.String({
       description:
-        '`not_paid`: no payment of the order is known; `no_line`: the order has no such line; `unknown_payment`: nothing is known of what it names; `untold`: it does not say what it pays for; `other_activation_type`: its licence cannot become what was bought; `no_article`, `bad_quantity`, `bad_article`, `unreadable`: a line of a paid order cannot be taken as it came.',
+        '`not_paid`: no payment of the order is known. `no_line`: the order has no such line. `unknown_payment`: the payment that it names is not known. `untold`: it does not name what it pays for. `other_activation_type`: its licence cannot be changed to what was bought. `no_article`, `bad_quantity`, `bad_article`, `unreadable`: a line of a paid order is not usable.',
     }),
     order_id: nullable(Id),
     message_id: nullable(Id),
     names: nullable(
       Type.String({
-        description: "The shop's number of the order; of a message, else, what it names, such as a payment.",
+        description:
+          "The shop's number of the order. For a message without one, what it names instead, such as a payment.",
       }),
     ),
-    customer: nullable(Type.String({ description: 'Who paid, as far as the shop told.' })),
-    state: enumAsText(UNMATCHED_STATES),
+    customer: nullable(Type.String({ description: 'The customer who paid, if the shop named one.' })),
+    state: textEnum(UNMATCHED_STATES),
     at: Time,
     acted_by: TextOrNull,
     acted_at: TimeOrNull,
     license_id: nullable(
-      Type.Integer({ ...Id, description: 'What it was assigned to, or what was issued for it.' }),
+      Type.Integer({ ...Id, description: 'The licence that it was assigned to, or that was issued for it.' }),
     ),
   },
   { title: 'Unmatched' },
@@ -62,19 +65,19 @@ async function settle(call: OperationCall, act: UnmatchedAct) {
   };
 }
 
-const OTHERWISE = '409 when something else was done with it. The same call again answers the same.';
+const OTHERWISE = '409 if something else was done with it. The same call again returns the same answer.';
 
 export const unmatchedOperations = {
   listUnmatched: list(
     '/unmatched',
     {
-      summary: 'List what shops told of money that belongs to nothing known, the newest first',
+      summary: 'List unmatched events, newest first',
       description:
-        'A renewal, change or refund that found no order, no line or no payment is kept until it finds it or somebody acts.',
+        "A shop's event about money is unmatched if its order, line or payment is not known: a renewal, a change or a refund. It is kept until that arrives or someone settles it.",
       query: strictObject({
         shop: Type.Optional(Text),
         state: Type.Optional(enumOf(UNMATCHED_STATES, { default: 'open' })),
-        ...PageQuery,
+        ...Paging,
       }),
       data: UnmatchedEvent,
     },
@@ -87,8 +90,8 @@ export const unmatchedOperations = {
   assignUnmatched: post(
     '/unmatched/{id}/assign',
     {
-      summary: 'Say which licence it is about',
-      description: `Its order or subscription renews that licence from now on, and what was told of it runs. ${OTHERWISE}`,
+      summary: 'Assign it to a licence',
+      description: `Its order or subscription renews that licence from now on, and its events run. ${OTHERWISE}`,
       body: strictObject({ license_id: Id }),
       data: UnmatchedEvent,
     },
@@ -98,7 +101,7 @@ export const unmatchedOperations = {
     '/unmatched/{id}/issue',
     {
       summary: 'Issue a licence for it',
-      description: `The licence belongs to who paid, and its key is mailed as that of any order of the shop. 409 for a refund. ${OTHERWISE}`,
+      description: `The licence belongs to the customer who paid, and its key is mailed by the rule of the shop. 409 for a refund. ${OTHERWISE}`,
       body: strictObject({ plan_id: IdGiven }),
       data: UnmatchedEvent,
     },
@@ -108,7 +111,7 @@ export const unmatchedOperations = {
     '/unmatched/{id}/leave',
     {
       summary: 'Settle it without a change',
-      description: `It is counted no more. ${OTHERWISE}`,
+      description: `It is no longer listed as open. ${OTHERWISE}`,
       body: strictObject({}),
       data: UnmatchedEvent,
     },

@@ -16,7 +16,7 @@ const options = {
   supported_databases: nullable(
     Type.Partial(strictObject({ mysql: Text, mariadb: Text, postgresql: Text }), {
       additionalProperties: false,
-      description: 'The lowest version of each, such as {"mysql":"8.0.13"}.',
+      description: 'The lowest version of each database, such as {"mysql":"8.0.13"}.',
     }),
   ),
   tag: nullable(enumOf(STABILITIES)),
@@ -32,7 +32,9 @@ const UpdateXml = strictObject(
         '`stale`: the file lacks the latest change. `not_set`: no element, or no address to write it for.',
     }),
     url: TextOrNull,
-    xml: nullable(Type.String({ description: 'What the file should have; null: it cannot be made.' })),
+    xml: nullable(
+      Type.String({ description: 'The text that the file should have; null: it cannot be made.' }),
+    ),
     options: strictObject(options),
   },
   { title: 'UpdateXml' },
@@ -56,7 +58,8 @@ export const updateXmlOperations = {
     '/products/{id}/update-xml',
     {
       summary: 'Set options of the update XML, and write it',
-      description: 'What is not given stays; null clears an option. `tag` is that of the highest version.',
+      description:
+        'Options that are not given stay. null clears an option. `tag` is the stability of the highest version.',
       body: Type.Partial(strictObject(options), { additionalProperties: false }),
       data: UpdateXml,
     },

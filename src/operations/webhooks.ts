@@ -22,12 +22,12 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const fields = {
@@ -37,9 +37,12 @@ const fields = {
   description: TextOrNull,
   enabled: Type.Boolean(),
   disabled_at: TimeOrNull,
-  disabled_reason: nullable(enumAsText(['operator', 'failing', 'gone'])),
+  disabled_reason: nullable(textEnum(['operator', 'failing', 'gone'])),
   previous_secret_until: nullable(
-    Type.String({ ...Time, description: 'Until then the secret before signs too.' }),
+    Type.String({
+      ...Time,
+      description: 'Until this time, webhooks are also signed with the previous secret.',
+    }),
   ),
   created_at: Time,
 };
@@ -50,7 +53,7 @@ const Details = strictObject(
     waiting: Type.Integer({
       minimum: 0,
       maximum: MAX_COUNTED,
-      description: `Deliveries that wait. ${MAX_COUNTED} stands for that many or more.`,
+      description: `The number of waiting deliveries. ${MAX_COUNTED} means at least ${MAX_COUNTED}.`,
     }),
   },
   { title: 'WebhookDetails' },
@@ -60,14 +63,18 @@ const WithSecret = strictObject({ ...fields, secret: Text }, { title: 'WebhookWi
 const Delivery = strictObject(
   {
     id: Id,
-    webhook_id: Type.String({ description: 'The header of this name, the same at every attempt.' }),
+    webhook_id: Type.String({
+      description: 'The value of the header with this name, which is the same at every attempt.',
+    }),
     type: Text,
     license_id: nullable(Id),
-    state: enumAsText(['waiting', 'delivered', 'failed']),
+    state: textEnum(['waiting', 'delivered', 'failed']),
     attempts: Type.Integer(),
-    error: nullable(Type.String({ description: 'Why the latest attempt failed, such as STATUS 500.' })),
-    status: nullable(Type.Integer({ description: 'Of the latest answer.' })),
-    answer: nullable(Type.String({ description: 'The beginning of its text.' })),
+    error: nullable(
+      Type.String({ description: 'The reason why the latest attempt failed, such as STATUS 500.' }),
+    ),
+    status: nullable(Type.Integer({ description: 'The status code of the latest answer.' })),
+    answer: nullable(Type.String({ description: 'The beginning of the latest answer.' })),
     created_at: Time,
     attempted_at: TimeOrNull,
     next_attempt_at: TimeOrNull,
@@ -78,9 +85,9 @@ const Delivery = strictObject(
 );
 
 const given = {
-  url: Type.String({ description: 'https:, and a public address.', examples: ['https://shop.example/hook'] }),
+  url: Type.String({ description: 'A public https address.', examples: ['https://shop.example/hook'] }),
   events: Type.Array(Text, {
-    description: `Types and patterns such as license.* or *. Types: ${WEBHOOK_TYPES.join(', ')}.`,
+    description: `Types, or patterns such as license.* or *. The types: ${WEBHOOK_TYPES.join(', ')}.`,
     examples: [['license.*', 'release.published']],
   }),
   description: Type.Optional(TextOrNull),
@@ -92,7 +99,7 @@ export const webhookOperations = {
     {
       summary: 'List receivers of webhooks, without their secrets',
       scope: 'write',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Webhook,
     },
     async ({ db, query }) => {
@@ -128,7 +135,7 @@ export const webhookOperations = {
     {
       summary: 'Change, disable or enable a receiver',
       description:
-        'What waits for a disabled receiver, and what happens meanwhile, is kept and sent once it is enabled.',
+        'While a receiver is disabled, its deliveries are kept. They are sent once it is enabled again.',
       body: strictObject({
         ...Type.Partial(Type.Object(given)).properties,
         enabled: Type.Optional(Type.Boolean()),
@@ -142,14 +149,14 @@ export const webhookOperations = {
   ),
   removeWebhook: remove(
     '/webhooks/{id}',
-    { summary: 'Remove a receiver, and what waits for it' },
+    { summary: 'Remove a receiver and its waiting deliveries' },
     async (call) => webhookJson(await removeWebhook(call.db, readId(call, 'id', 'webhook'))),
   ),
   testWebhook: post(
     '/webhooks/{id}/test',
     {
-      summary: 'Send webhook.test once, also to a disabled receiver',
-      description: 'Queued: the list of deliveries shows the answer.',
+      summary: 'Send webhook.test once, even to a disabled receiver',
+      description: 'It is queued. The list of deliveries shows the answer.',
       body: strictObject({}),
       data: Delivery,
       status: 201,
@@ -163,7 +170,7 @@ export const webhookOperations = {
     {
       summary: 'Make a new secret, which is shown only now',
       description:
-        'The old one signs too for 24 hours. After a second rotation within that time, the oldest does not.',
+        'For 24 hours, webhooks are also signed with the old one. If you rotate again within that time, the oldest secret no longer signs.',
       body: strictObject({}),
       data: WithSecret,
     },
@@ -176,10 +183,10 @@ export const webhookOperations = {
   listWebhookDeliveries: list(
     '/webhooks/{id}/deliveries',
     {
-      summary: 'List what was sent to a receiver, and what waits for it',
-      description: 'The newest first. With `state=waiting` what waits, the next first.',
+      summary: 'List the deliveries to a receiver, including waiting ones',
+      description: 'Newest first. With `state=waiting`, only waiting deliveries, the next one first.',
       scope: 'write',
-      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...PageQuery }),
+      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...Paging }),
       data: Delivery,
     },
     async (call) => {
@@ -192,7 +199,7 @@ export const webhookOperations = {
     '/webhooks/{id}/deliveries/{delivery_id}/replay',
     {
       summary: 'Send a delivery again, at once and with the same webhook-id',
-      description: 'Also to a disabled receiver, and before what waits.',
+      description: 'It is sent even to a disabled receiver, and before the waiting deliveries.',
       body: strictObject({}),
       data: Delivery,
     },

@@ -3,12 +3,12 @@ import { ACTION_TYPES } from '../support/findings';
 import { UNTRACED_CODES } from '../support/sentences';
 import { explain } from '../support/why';
 import { post } from './kit/operation';
-import { strictObject, Id, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
+import { strictObject, Id, nullable, Text, TextOrNull, TimeOrNull, textEnum } from './kit/schemas';
 
 const Judged = strictObject(
   {
     allowed: Type.Boolean(),
-    code: nullable(Type.String({ description: 'That of the refusal, as customers get it.' })),
+    code: nullable(Type.String({ description: 'The code of the refusal that customers get.' })),
     sentence: Text,
   },
   { title: 'Judged' },
@@ -22,8 +22,8 @@ const Finding = strictObject({
   count: nullable(Type.Integer({ minimum: 1 })),
   action: nullable(
     Type.Object(
-      { type: enumAsText(ACTION_TYPES) },
-      { additionalProperties: true, description: 'The call of this API that mends it.' },
+      { type: textEnum(ACTION_TYPES) },
+      { additionalProperties: true, description: 'The call of this API that fixes it.' },
     ),
   ),
   advice: TextOrNull,
@@ -33,18 +33,18 @@ const Explained = strictObject(
   {
     license_id: nullable(Id),
     licenses: Type.Array(strictObject({ license_id: Id, matched: Text }), {
-      description: 'Those to choose from, when several match.',
+      description: 'The licences to choose from, if several match.',
     }),
     now: Type.Unsafe<{ updates: typeof Judged.static; new_site: typeof Judged.static } | null>({
       anyOf: [strictObject({ updates: Judged, new_site: Judged }), { type: 'null' }],
-      description: 'What a request would be answered at this moment; null: no single licence is known.',
+      description: 'The answer that a request would get now; null: no single licence is known.',
     }),
     findings: Type.Array(Finding),
     nearby: Type.Array(Finding, {
       description:
-        "Requests from networks where the licence is used, without its key: perhaps another person's. Nothing counts them.",
+        "Requests without the licence's key from networks where it is used, perhaps of another person. They are not counted.",
     }),
-    untraced: Type.Array(strictObject({ code: enumAsText(UNTRACED_CODES), sentence: Text }), {
+    untraced: Type.Array(strictObject({ code: textEnum(UNTRACED_CODES), sentence: Text }), {
       description: 'Failures that leave no record here.',
     }),
   },
@@ -58,9 +58,9 @@ export const whyOperations = {
   explain: post(
     '/why',
     {
-      summary: 'Ask why a customer is refused',
+      summary: 'Explain why a customer is refused',
       description:
-        'About a key, the end of a key, an id, an order, an e-mail address, a site, or an IP address. Sentences are in English, or in German where `Accept-Language` prefers it.',
+        'You can ask about a key, the end of a key, an id, an order, an e-mail address, a site, or an IP address. The sentences are in English, or in German if `Accept-Language` prefers it.',
       scope: 'read',
       body: strictObject({ about: Text }),
       data: Explained,

@@ -28,7 +28,7 @@ import {
   readEvent,
   type LineOutcome,
   type StoredLine,
-  type ReportedEvent,
+  type ReadEvent,
 } from './order-events';
 import { issueMore } from './reconcile-line';
 import { planOf, type Plans } from './sold';
@@ -129,7 +129,7 @@ function assign(draft: Draft, one: Unmatched, found: Found, license: LicenseFact
   // An event that does not name a line of its own belongs to the order's own licence.
   const isOfOrder = event === undefined || reason === 'unknown_payment';
   if (isOfOrder && ids.length > 0 && !ids.includes(license.id))
-    return refuse(`It is of order ${draft.order.id}, whose licence is ${ids.join(', ')}.`);
+    return refuse(`It belongs to order ${draft.order.id}, whose licence is ${ids.join(', ')}.`);
   if (event !== undefined && reason === 'unknown_payment') giveToLicense(draft, event, license);
   else if (event !== undefined && changed !== undefined)
     linkTo(draft, changed, license, { [event.identity]: null });
@@ -242,7 +242,7 @@ function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: Ord
   const told = reportedEventsOf(draft, [...before, ...events]);
   for (const [i, kept] of events.entries()) {
     const at = before.length + i;
-    const latest = told[at] as ReportedEvent;
+    const latest = told[at] as ReadEvent;
     if (!concerns(latest, line)) continue;
     draft.reason = changeReason(draft.facts, latest.event);
     const [settled] = settleAll(draft, [line], {
@@ -264,7 +264,7 @@ function issue(draft: Draft, one: Unmatched, found: Found, plan: Plan): Ref | Ac
   const missing = line === undefined ? missingLines(draft) : [];
   const unread = line && event && itemOf(readEvent(event), line.line);
   const first = unread ?? missing[0] ?? (draft.lines.length === 0 ? { line: FIRST_LINE } : undefined);
-  if (first === undefined) return refuse('Its order has a licence for all that it names.');
+  if (first === undefined) return refuse('Its order already has a licence for every line.');
   // Let upgrades mean the plan that the seller chose.
   if (unread === undefined)
     for (const each of draft.events.filter(

@@ -93,14 +93,14 @@ export function requireMessage(message: OrderMessage, now: Date): OrderMessage {
     throw orderError(`It must be one of ${ORDER_EVENTS.join(', ')}.`, 'event');
   if (!isStorable(at)) throw orderError('It must be in the years 1000 to 9999 (UTC).', 'at');
   if (at.getTime() > now.getTime() + MAX_AHEAD_MS)
-    throw orderError('It is more than five minutes ahead: it must be when the event happened.', 'at');
+    throw orderError('It is more than five minutes in the future: it must be the time of the event.', 'at');
   if (message.partial === true && event !== 'refunded')
-    throw orderError('Only a refund can be of a part of the money.', 'partial');
+    throw orderError('Only a refund can be partial.', 'partial');
   if (lines === undefined && (event === 'paid' || event === 'upgraded'))
-    throw orderError(`"${event}" needs the lines, with what each is for.`, 'lines');
+    throw orderError(`"${event}" needs lines, each with the article that was bought.`, 'lines');
   const seen = new Set(lines?.map(({ line }) => line));
   if (lines !== undefined && (lines.length === 0 || seen.size !== lines.length))
-    throw orderError('There must be lines, each once.', 'lines');
+    throw orderError('There must be at least one line, and no line twice.', 'lines');
   return {
     ...message,
     shop: requireShopName(message.shop, 'shop'),
@@ -136,9 +136,9 @@ function requireLine(line: LineMessage, event: OrderEventName, path: string): Li
     throw orderError('A line has either "plan_id" or "sku".', `${path}.sku`);
   const isReadable = line.problem === undefined;
   if (!isNamed && isReadable && event === 'paid' && renews === undefined)
-    throw orderError('A line needs "plan_id" or "sku", which says what was bought.', path);
+    throw orderError('A line needs "plan_id" or "sku", which names what was bought.', path);
   if (!isNamed && isReadable && event === 'upgraded' && (renews !== undefined || (!quantity && !paidUntil)))
-    throw orderError('A line needs what changes: "plan_id" or "sku", "quantity" or "paid_until".', path);
+    throw orderError('A line needs the change: "plan_id" or "sku", "quantity" or "paid_until".', path);
   if (paidUntil !== undefined && !isStorable(paidUntil))
     throw orderError('It must be a time in the years 1000 to 9999 (UTC).', `${path}.paid_until`);
   return {
@@ -172,7 +172,7 @@ function inField<T>(field: string, read: () => T): T {
 /** Checks the name of a shop. @throws OperatorError */
 export function requireShopName(text: string, field = 'name'): string {
   if (!/^[a-z0-9_-]+$/.test(text) || text.length > MAX_SHOP_LENGTH)
-    throw orderError(`It must be 1 to ${MAX_SHOP_LENGTH} of a-z, 0-9, _ and -.`, field);
+    throw orderError(`It must be 1 to ${MAX_SHOP_LENGTH} characters of a-z, 0-9, _ and -.`, field);
   return text;
 }
 
@@ -180,7 +180,7 @@ export function requireShopName(text: string, field = 'name'): string {
 export function requireExactText(text: string, field: string, most = MAX_NAME_LENGTH): string {
   if (text === '' || Array.from(text).length > most || /\p{Cc}/u.test(text) || !text.isWellFormed())
     throw orderError(`It must be 1 to ${most} characters on one line.`, field);
-  if (containsKey(text)) throw orderError('It must not hold a licence key.', field);
+  if (containsKey(text)) throw orderError('It must not contain a licence key.', field);
   return text;
 }
 

@@ -63,7 +63,7 @@ export async function settleUnmatched(
     if (one === undefined) throw noUnmatched(id);
     if (!isOpen) {
       if (one.state === state && (await isSame(trx, one, act))) return one;
-      throw conflict('Something else was done with it already.', 'unmatched-done', id);
+      throw conflict('It has already been handled in another way.', 'unmatched-done', id);
     }
     const licenseId = await settleIn(trx, one, act, context);
     if (licenseId !== null) await setUnmatchedLicense(trx, id, licenseId);
@@ -96,7 +96,7 @@ async function settleIn(
   }
   const told = one.orderId === null ? await readTold(trx, one) : undefined;
   if (act.type === 'issue' && GIVES_BACK.has(told?.event.event ?? one.event))
-    throw conflict('It gives money back, so there is nothing to issue for.', 'pays-nothing', one.id);
+    throw conflict('It returns money, so no licence can be issued for it.', 'pays-nothing', one.id);
   if (act.type === 'issue' && one.orderId === null && (told === undefined || told.namesOrder))
     return issueAlone(trx, one, told, act.planId, context);
   const licenseId = act.type === 'assign' ? act.licenseId : undefined;
@@ -130,7 +130,7 @@ function refusalOf({ message, reason }: ActRefusal, unmatched: number, license =
 }
 
 function noUnmatched(id: number): OperatorError {
-  return new OperatorError(`There is no unmatched event ${id}. What it lacked may have come since.`, {
+  return new OperatorError(`There is no unmatched event ${id}. The missing part may have arrived.`, {
     code: 'NOT_FOUND',
     facts: { reason: 'no-unmatched' },
   });

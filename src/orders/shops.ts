@@ -97,7 +97,7 @@ export async function addShop(
 }
 
 function exists(name: string): OperatorError {
-  return new OperatorError(`There is a shop ${name} already.`, { code: 'CONFLICT', field: 'name' });
+  return new OperatorError(`A shop ${name} already exists.`, { code: 'CONFLICT', field: 'name' });
 }
 
 export async function editShop(
@@ -195,7 +195,7 @@ function requireApiAccess(
 ): Pick<Shop, 'apiKeySealed' | 'siteUrl'> {
   const list = listOf(kind);
   if (typeof apiKey === 'string' && list === undefined)
-    throw orderError(`A shop of the kind "${kind}" keeps no list that an API key would read.`, 'api_key');
+    throw orderError(`A shop of the kind "${kind}" keeps no list that an API key could read.`, 'api_key');
   if (typeof siteUrl === 'string' && list?.isOnSite !== true)
     throw orderError(`A shop of the kind "${kind}" has no site to ask.`, 'site_url');
   // Drop the key of another kind of sender.
@@ -213,8 +213,8 @@ function requireApiAccess(
 }
 
 const KEY_LOOKS = {
-  cut: 'It is not whole: dots, bullets or asterisks are in the place of a part.',
-  twice: 'Its beginning is there twice.',
+  cut: 'It is incomplete: dots, bullets or asterisks hide a part of it.',
+  twice: 'Its beginning appears twice.',
   secret: 'It looks like a secret that messages are signed with.',
   public_key: 'It looks like a public key.',
   other: '',

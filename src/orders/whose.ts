@@ -24,7 +24,7 @@ export async function refuseForeignReference(db: Db, reference: string, owner: s
   const shop = await findShop(db, name);
   if (shop === undefined || belongsTo(shop, owner) || (shop.owner === null && !isReceiver(shop))) return;
   throw new OperatorError(
-    `There is no such reference of yours: those that begin with "${name}:" are of a shop.`,
+    `You have no such reference: references that begin with "${name}:" belong to a shop.`,
     {
       code: 'NOT_FOUND',
     },

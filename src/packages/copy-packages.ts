@@ -116,14 +116,14 @@ async function fetchPackage(
     // Do not follow a redirect, which would send the token elsewhere.
     if (status >= 300 && status < 400)
       throw new OperatorError(
-        `${url} does not answer: it redirects (${status}). Name the address that it leads to: --from.`,
+        `${url} redirects to another address (${status}). Name the address that it leads to: --from.`,
         { field: 'from' },
       );
     if (status === 401 || status === 403)
       throw new OperatorError(
         `${url} refuses the token (${status}). "licensing token add --name packages --scope read" makes one.`,
       );
-    return status === 404 ? 'is not there either' : `could not be fetched: the answer was ${status}`;
+    return status === 404 ? 'is missing there, too' : `could not be fetched: the answer was ${status}`;
   }
   try {
     const staged = await stageBytes(dir, atMost(response, release.fileSize), (bytes) =>
@@ -131,7 +131,7 @@ async function fetchPackage(
     );
     if (staged.sha256 !== release.sha256) {
       await removeStaged(staged);
-      return 'arrived with other bytes than were published';
+      return 'arrived, but differs from the published package';
     }
     await acceptPackage(dir, staged, () => Promise.resolve());
     return undefined;

@@ -5,7 +5,7 @@ import { openPackage } from './package-files';
 
 const MISSING = 'is missing';
 /** The fault of an unreadable package, which need not be damaged. */
-export const UNREADABLE = 'may not be read by this user';
+export const UNREADABLE = 'cannot be read by this user';
 
 /** Compares a package with its hash. @returns the fault; undefined if it is undamaged */
 export async function findPackageDamage(
@@ -29,5 +29,5 @@ export async function findPackageDamage(
     return code === 'ENOENT' ? MISSING : `cannot be read (${code ?? 'no reason given'})`;
   }
   if (size !== fileSize) return `has ${size} bytes instead of ${fileSize}`;
-  return hash.digest('hex') === sha256 ? undefined : 'has other bytes than were published';
+  return hash.digest('hex') === sha256 ? undefined : 'differs from the published package';
 }

@@ -11,7 +11,7 @@ export function explainFileFault(error: unknown, path: string): string | undefin
   if (failed !== undefined && dirname(failed) !== folder && !folder.startsWith(failed)) return undefined;
   switch (code) {
     case 'ENOENT':
-      return `there is no folder ${folder}. Make it (mkdir -p ${folder}), or correct the path`;
+      return `there is no folder ${folder}. Create it (mkdir -p ${folder}), or correct the path`;
     case 'ENOTDIR':
     case 'EEXIST':
       return `${folder} is not a folder. Correct the path`;
@@ -19,15 +19,15 @@ export function explainFileFault(error: unknown, path: string): string | undefin
       return 'it is a folder. Name a file in it';
     case 'EACCES':
     case 'EPERM':
-      return `the user ${userName()} may not write to the folder ${folder}. Run this as a user who may, or give the right (chown ${userName()} ${folder})`;
+      return `the user ${userName()} may not write to the folder ${folder}. Run this as a user who may, or give this user access (chown ${userName()} ${folder})`;
     case 'EROFS':
-      return `${folder} is read-only here. Under systemd the service may write only below /var/lib/licensing: "licensing doctor" says what to do`;
+      return `${folder} is read-only here. Under systemd, the service may write only below /var/lib/licensing: "licensing doctor" explains what to do`;
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
       return 'the disk is full, or its limit for this user is reached. Make room';
     case 'EIO':
-      return `the disk of ${folder} does not work (EIO)`;
+      return `the disk of ${folder} has a fault (EIO)`;
     default:
       return undefined;
   }

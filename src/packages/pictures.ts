@@ -41,7 +41,7 @@ function readSmallFile(path: string): Buffer {
     // Refuse other files, because reading a pipe could block.
     if (!stats.isFile()) throw new Error(`${path} is not a file.`);
     if (stats.size > MAX_BYTES)
-      throw new Error(`${path} has ${Math.ceil(stats.size / 1024)} KB, and may have 200 KB at most.`);
+      throw new Error(`${path} has ${Math.ceil(stats.size / 1024)} KB; the limit is 200 KB.`);
     return readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;

@@ -81,7 +81,7 @@ export async function publishRelease(
   const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))
     throw new OperatorError(
-      `"${version}" is not a version: letters and digits, joined by single . - _ or +, at most 64 characters, as 2.1.0 or 2.1.0-beta2.`,
+      `"${version}" is not a version: letters and digits, joined by single . - _ or +, at most 64 characters, such as 2.1.0 or 2.1.0-beta2.`,
       { code: 'INVALID_REQUEST', field: 'version' },
     );
   const existing = await findRelease(db, productId, version);
@@ -156,7 +156,7 @@ export function withdrawRelease(db: Db, productId: number, version: string, now:
   return inTransaction(db, async (trx) => {
     const release = await changeRelease(trx, productId, version, ({ state }) => {
       if (state === 'withdrawn')
-        throw new OperatorError(`Version ${version} is withdrawn already.`, { code: 'CONFLICT' });
+        throw new OperatorError(`Version ${version} is already withdrawn.`, { code: 'CONFLICT' });
       return { state: 'withdrawn' };
     });
     await enqueueReleaseWebhook(trx, 'release.withdrawn', release, now);
@@ -188,7 +188,7 @@ export function setRollout(db: Db, productId: number, version: string, percent: 
   return changeRelease(db, productId, version, ({ state }) => {
     if (state === 'draft') throw draftOffered();
     if (state === 'withdrawn')
-      throw new OperatorError(`Version ${version} is withdrawn, and nobody is offered it.`, {
+      throw new OperatorError(`Version ${version} is withdrawn, so no site is offered it.`, {
         code: 'CONFLICT',
         field: 'rollout',
       });
@@ -205,7 +205,7 @@ function requireRollout(percent: number): number {
 }
 
 function draftOffered(): OperatorError {
-  return new OperatorError('Nobody is offered a draft. Give the share when you publish it.', {
+  return new OperatorError('No site is offered a draft. Give the share when you publish it.', {
     code: 'CONFLICT',
     field: 'rollout',
     facts: { reason: 'rollout-draft' },
@@ -220,7 +220,7 @@ function requireChangelog(text: string): string {
     new OperatorError(message, { code: 'INVALID_REQUEST', field: 'changelog' });
   if (Buffer.byteLength(text) > MAX_CHANGELOG_BYTES) throw refusal('The changelog is longer than 1 MB.');
   // Refuse NUL bytes, which UTF-16 text contains.
-  if (text.includes('\0')) throw refusal('The changelog is no text in UTF-8.');
+  if (text.includes('\0')) throw refusal('The changelog is not UTF-8 text.');
   return text;
 }
 
@@ -254,18 +254,18 @@ export async function requireRelease(db: Db, productId: number, version: string)
 async function requirePackage(packagesDir: string, { version, sha256 }: Release): Promise<void> {
   if (!(await isPackageWhole(packagesDir, sha256)))
     throw new OperatorError(
-      `The package of the draft of version ${version} is not in ${packagesDir} any more, or is not what was stored.`,
+      `The package of the draft of version ${version} is no longer in ${packagesDir}, or has changed.`,
       { facts: { reason: 'no-draft-package' } },
     );
 }
 
 function publishedMeanwhile(version: string): OperatorError {
-  return new OperatorError(`Somebody else published version ${version} meanwhile.`, { code: 'CONFLICT' });
+  return new OperatorError(`Another operator published version ${version} meanwhile.`, { code: 'CONFLICT' });
 }
 
 function changedMeanwhile(version: string): OperatorError {
   return new OperatorError(
-    `Somebody else changed version ${version} meanwhile; nothing was changed. Try again.`,
+    `Another operator changed version ${version} meanwhile. Nothing was changed. Try again.`,
     { code: 'CONFLICT' },
   );
 }
@@ -273,8 +273,8 @@ function changedMeanwhile(version: string): OperatorError {
 function refusedState({ version, state }: Release): OperatorError {
   return new OperatorError(
     state === 'published'
-      ? `Version ${version} is published already. Its package can never change, because customers' updaters check it against the hashes in the update XML. Publish the next version.`
-      : `Version ${version} was withdrawn, and customers may hold its package. Publish the next version.`,
+      ? `Version ${version} is already published. Its package can never change, because customers' updaters check it against the hashes in the update XML. Publish the next version.`
+      : `Version ${version} was withdrawn, and customers may have its package. Publish the next version.`,
     { code: 'CONFLICT', facts: { reason: state === 'published' ? 'is-published' : 'is-withdrawn', version } },
   );
 }
@@ -287,7 +287,7 @@ async function refuseEqualVersion(db: Db, productId: number, version: string): P
   if (equal?.version === version) throw publishedMeanwhile(version);
   if (equal)
     throw new OperatorError(
-      `Version ${version} is the same to Joomla as version ${equal.version}, which exists already.`,
+      `Version ${version} is the same to Joomla as version ${equal.version}, which already exists.`,
       { code: 'CONFLICT', facts: { reason: 'equal-version', version: equal.version } },
     );
 }
@@ -313,7 +313,7 @@ async function storePackageFile(
         throw new OperatorError(`There is no file ${file}.`);
       case 'EACCES':
         throw new OperatorError(
-          `The package ${file} cannot be read: ${explainReadFault(error)}. Let that user read the file and enter its folder, or copy it to where it may, as /tmp.`,
+          `The package ${file} cannot be read: ${explainReadFault(error)}. Give that user access to the file and its folder, or copy the file to a folder that the user may read, such as /tmp.`,
         );
       default:
         throw error;

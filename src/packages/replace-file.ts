@@ -12,7 +12,7 @@ export type Sink = (text: string) => Promise<void>;
 /** Writes a file's content; the handle is that of the new file. */
 type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 
-export interface OutputTarget {
+export interface OutputFile {
   /** the path that the user typed, for messages */
   path: string;
   /** the absolute path with links resolved, so that a link stays a link */
@@ -41,7 +41,7 @@ export const PRIVATE = 0o600;
 const BEGINNING_BYTES = 65_536;
 
 /** Examines the place where a file will be written. @throws OperatorError if another user's link leads there */
-export async function inspectTarget(path: string): Promise<OutputTarget> {
+export async function lookAt(path: string): Promise<OutputFile> {
   const target = await resolveLinks(path, refuseForeignLink);
   return { path, target, there: await stat(target).catch(() => undefined) };
 }
@@ -53,13 +53,13 @@ export async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o755 });
   } catch (error) {
     const fault = explainFileFault(error, join(folder, 'file'));
-    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not made: ${fault}.`);
+    throw fault === undefined ? error : new OperatorError(`The folder ${folder} was not created: ${fault}.`);
   }
 }
 
 /** Refuses to overwrite a file that the installation needs, or a non-empty file of another kind. @throws OperatorError */
 export async function requireReplaceable(
-  place: OutputTarget,
+  place: OutputFile,
   own: ProtectedFile[],
   kind: FileKind,
 ): Promise<void> {
@@ -67,12 +67,12 @@ export async function requireReplaceable(
   const { path, target, there } = place;
   if (there?.isFile() && there.size > 0 && !kind.isOne(await readBeginning(path, target)))
     throw new OperatorError(
-      `${path} was not written: it holds something else than ${kind.name}, which would be lost. Name another file, or remove this one first.`,
+      `${path} was not written: it contains something other than ${kind.name}, which would be lost. Name another file, or remove this one first.`,
     );
 }
 
 /** Refuses to overwrite a file that the installation needs. @throws OperatorError */
-export async function refuseProtected({ path, target }: OutputTarget, own: ProtectedFile[]): Promise<void> {
+export async function refuseProtected({ path, target }: OutputFile, own: ProtectedFile[]): Promise<void> {
   for (const one of own)
     if ((await resolveLinks(one.path)) === target)
       throw new OperatorError(`${path} was not written: it is ${one.what}. Name another file.`);
@@ -83,7 +83,7 @@ export async function refuseProtected({ path, target }: OutputTarget, own: Prote
  * @param mode the finished file's, regardless of the umask; until then only its owner may read it
  * @throws OperatorError if it cannot be written there, and the errors of `produce`
  */
-export function replaceFile<T>(place: OutputTarget, mode: number, produce: Produce<T>): Promise<T> {
+export function replaceFile<T>(place: OutputFile, mode: number, produce: Produce<T>): Promise<T> {
   const { target } = place;
   const folder = dirname(target);
   const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
@@ -109,14 +109,14 @@ export function replaceFile<T>(place: OutputTarget, mode: number, produce: Produ
 }
 
 /** Writes into a target that cannot be replaced, such as a pipe. @throws OperatorError, and the errors of `produce` */
-export function writeInto<T>(place: OutputTarget, produce: Produce<T>): Promise<T> {
+export function writeInto<T>(place: OutputFile, produce: Produce<T>): Promise<T> {
   return inWords(place, async () => {
     const { path, target } = place;
     const named = await lstat(target);
     // Refuse another user's pipe in a shared folder, because that user reads it. A shell's pipe has no name.
     if (named.isFIFO() && !isOursOrRoots(named.uid))
       throw new OperatorError(
-        `${path} was not written: it is a pipe of somebody else. Name a file in a folder of your own.`,
+        `${path} was not written: it is a pipe of another user. Name a file in a folder of your own.`,
       );
     // Open without O_TRUNC, so that a file that has replaced the pipe is not changed.
     return writeAndClose(await open(target, constants.O_WRONLY), async (sink, handle) => {
@@ -136,7 +136,7 @@ async function writeAndClose<T>(handle: FileHandle, produce: Produce<T>): Promis
 }
 
 /** Converts a file error about `target` to a message with the path that the user typed. */
-async function inWords<T>({ path, target }: OutputTarget, work: () => Promise<T>): Promise<T> {
+async function inWords<T>({ path, target }: OutputFile, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -203,7 +203,7 @@ async function refuseForeignLink({ path, link, owner, isLast }: Link): Promise<v
   // Allow a folder on the path to be a link if the owner of the folder above made it and no other user can write there.
   if (!isLast && owner === folder.uid && (folder.mode & 0o022) === 0) return;
   throw new OperatorError(
-    `${path} was not written: ${link === resolve(path) ? 'it' : link} is a link of somebody else. Name a file in a folder of your own.`,
+    `${path} was not written: ${link === resolve(path) ? 'it' : link} is a link of another user. Name a file in a folder of your own.`,
   );
 }
 
@@ -222,7 +222,7 @@ async function readBeginning(path: string, target: string): Promise<string> {
     }
   } catch (error) {
     throw new OperatorError(
-      `${path} was not written: what is there cannot be looked at: ${explainReadFault(error)}. Name another file.`,
+      `${path} was not written: the existing file cannot be examined: ${explainReadFault(error)}. Name another file.`,
     );
   }
 }

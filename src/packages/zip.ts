@@ -73,8 +73,8 @@ export type ZipFault = 'empty' | 'other' | 'cut' | 'encrypted' | 'damaged';
 
 const WORDS: Partial<Record<ZipFault, string>> = {
   empty: 'it is empty.',
-  other: 'it does not begin as a zip file does.',
-  cut: 'its end is missing, as after an upload that broke off. Upload it again, or pack it again.',
+  other: 'it does not begin like a zip file.',
+  cut: 'its end is missing, as after an interrupted upload. Upload it again, or pack it again.',
 };
 
 /** Returns the kind of fault, if a seller can mend it. */

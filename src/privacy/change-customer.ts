@@ -87,7 +87,7 @@ export async function changeCustomer(
     const moved = { licenses: 0, orders: 0 };
     if (to !== from) {
       if (!changes.join && (await isKnown(trx, to)))
-        throw new OperatorError('This address is another customer. Shall both become one?', {
+        throw new OperatorError('This address belongs to another customer. Merge the two customers?', {
           code: 'CONFLICT',
           field: 'email',
           facts: { reason: 'customer-exists', id: customerDigest(to) },
@@ -116,7 +116,7 @@ function requireNote(text: string): string | null {
   const refuse = (message: string) => new OperatorError(message, { code: 'INVALID_REQUEST', field: 'note' });
   if (Array.from(note).length > MAX_NOTE_LENGTH || !note.isWellFormed() || /[^\P{Cc}\n\t]/u.test(note))
     throw refuse(`It must be at most ${MAX_NOTE_LENGTH} characters.`);
-  if (containsKey(note)) throw refuse('It must not hold a licence key.');
+  if (containsKey(note)) throw refuse('It must not contain a licence key.');
   return note === '' ? null : note;
 }
 

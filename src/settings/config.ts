@@ -132,7 +132,7 @@ export function readConfig(env: NodeJS.ProcessEnv = environment(), defaults: Set
   const read = readEnvFile(file);
   if (read === undefined && env.LICENSING_ENV_FILE?.trim())
     throw new ConfigError(
-      `LICENSING_ENV_FILE names ${file}, and there is no such file. "licensing init" makes it.`,
+      `LICENSING_ENV_FILE names ${file}, which does not exist. "licensing init" makes it.`,
     );
   const base = read === undefined ? packageRoot : dirname(file);
   const merged = {
@@ -169,7 +169,7 @@ export function withSecretFiles(settings: Settings, base: string, from?: string)
     const named = settings[file]?.trim();
     if (!named) continue;
     if (settings[secret]?.trim())
-      throw new ConfigError(`${of}${secret} and ${file} are both set in one place. Remove one of them.`);
+      throw new ConfigError(`${of}${secret} and ${file} are both set in the same place. Remove one of them.`);
     all[file] = resolve(base, named);
     all[secret] = readSecretFile(file, all[file], of);
   }
@@ -217,7 +217,7 @@ export function buildConfig(
   if (database === undefined)
     throw new ConfigError(
       [
-        'No database is configured. Run "licensing init" beside a Joomla site, or set LICENSING_DATABASE_URL ' +
+        'No database is configured. Run "licensing init" for a Joomla site, or set LICENSING_DATABASE_URL ' +
           `(mysql://user:password@host:3306/database) in the environment or in ${file ?? '.env'}. ` +
           'For a trial without either: licensing init --sqlite.',
         // The setting may exist under a misspelled name, or in a line that sets nothing.
@@ -227,7 +227,7 @@ export function buildConfig(
   const listen: Listen = isHosted ? { passenger: true } : parseListen('LICENSING_LISTEN', listenText, base);
   if (isHosted && database.kind === 'sqlite')
     throw new ConfigError(
-      'Under Passenger more than one process works on the database, and SQLite serves one. Set LICENSING_JOOMLA_ROOT, and leave LICENSING_DATABASE_URL unset or let it name MySQL or MariaDB.',
+      'Under Passenger, more than one process uses the database, but SQLite supports only one. Set LICENSING_JOOMLA_ROOT, and either do not set LICENSING_DATABASE_URL or let it name a MySQL or MariaDB database.',
     );
   const liveSite = optional(site?.liveSite, readPublicUrl);
   if (site?.liveSite !== undefined && liveSite === undefined && get('LICENSING_PUBLIC_URL') === undefined)
@@ -354,7 +354,7 @@ export function withUsable(config: Config, stored: StoredSettings): Config {
 }
 
 /** Reports whether the environment or the settings file sets a variable, which then wins over the stored value. */
-export function isSetExternally(
+export function isPreset(
   { environment: { settings } }: Pick<Config, 'environment'>,
   name: Variable,
 ): boolean {
@@ -392,7 +392,7 @@ export function readEnvFile(file: string): { settings: Settings; warnings: strin
     const { code, message } = error as NodeJS.ErrnoException;
     throw new ConfigError(
       code === 'EACCES'
-        ? `No permission to read ${file}. Run this command as the user the service runs as (sudo -u licensing ...).`
+        ? `No permission to read ${file}. Run this command as the user that the service runs as (sudo -u licensing ...).`
         : `The settings in ${file} cannot be read: ${message}`,
     );
   }
@@ -415,7 +415,7 @@ function readSite(root: string, isHosted: boolean): ReturnType<typeof readJoomla
 /** Returns a hint for a folder that the systemd unit hides, which file permissions do not explain. */
 function hiddenBySystemd(folder: string): string {
   return isWithin(folder, HOMES) && !mayRead(join(folder, 'configuration.php'))
-    ? ' If this is the service: the unit hides that folder from it (ProtectHome). Set ProtectHome=read-only: systemctl edit licensing@.service'
+    ? ' If this is the service, its unit hides that folder (ProtectHome). Set ProtectHome=read-only: systemctl edit licensing@.service'
     : '';
 }
 
@@ -442,7 +442,7 @@ function parseRedisUrls(text: string): string[] {
     const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
     if (protocol !== 'redis:' && protocol !== 'rediss:')
       throw new ConfigError(
-        'LICENSING_REDIS_URL must read redis://host:6379 or rediss://host:6379, or several of them, with commas between, for a cluster.',
+        'LICENSING_REDIS_URL must have the form redis://host:6379 or rediss://host:6379. For a cluster, list several, separated by commas.',
       );
   }
   return urls;
@@ -455,7 +455,7 @@ function parseListen(name: Variable, text: string, base: string): Listen {
   const host = bracketed ?? plain;
   if (host === undefined || Number(port) > 65_535)
     throw new ConfigError(
-      `${name} must read ADDRESS:PORT, as 127.0.0.1:3080 or [::1]:3080, or unix:PATH; it reads "${text}".`,
+      `${name} must have the form ADDRESS:PORT, such as 127.0.0.1:3080 or [::1]:3080, or unix:PATH; it is "${text}".`,
     );
   return { host, port: Number(port) };
 }
@@ -465,7 +465,7 @@ function parseNetworks(name: Variable, text: string): string[] {
   for (const entry of entries)
     if (!isNetwork(entry))
       throw new ConfigError(
-        `${name} must list addresses or networks, as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
+        `${name} must list addresses or networks, such as 127.0.0.1,10.0.0.0/8,::1; "${entry}" is neither.`,
       );
   return entries;
 }
@@ -475,7 +475,7 @@ function parseGroups(text: string): number[] {
   for (const id of ids)
     if (!/^[1-9]\d{0,9}$/.test(id))
       throw new ConfigError(
-        `LICENSING_OPERATOR_GROUPS must list ids of Joomla's user groups, such as 8 or 7,8; it reads "${text}".`,
+        `LICENSING_OPERATOR_GROUPS must list ids of Joomla's user groups, such as 8 or 7,8; it is "${text}".`,
       );
   return ids.map(Number);
 }
@@ -483,7 +483,7 @@ function parseGroups(text: string): number[] {
 function parseAccelLocation(text: string): string {
   if (!/^\/(?:[A-Za-z0-9_-]+\/)+$/.test(text))
     throw new ConfigError(
-      `LICENSING_ACCEL_LOCATION must be the path of nginx's internal location, with a slash at both ends, as /_licensing_packages/; it reads "${text}".`,
+      `LICENSING_ACCEL_LOCATION must be the path of nginx's internal location, with a slash at both ends, such as /_licensing_packages/; it is "${text}".`,
     );
   return text;
 }
@@ -492,7 +492,7 @@ function parsePublicUrl(text: string): string {
   const url = readPublicUrl(text);
   if (url === undefined)
     throw new ConfigError(
-      `LICENSING_PUBLIC_URL must be the site's address, as https://shop.example or https://shop.example/joomla, without "?" and "#"; it reads "${text}".`,
+      `LICENSING_PUBLIC_URL must be the site's address, such as https://shop.example or https://shop.example/joomla, without "?" and "#"; it is "${text}".`,
     );
   return url;
 }
@@ -509,7 +509,7 @@ function parsePagesHost(text: string, publicUrl: string | undefined): string {
   const host = text.toLowerCase();
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(host))
     throw new ConfigError(
-      `LICENSING_PAGES_HOST must be a host name without "https://" and a path, such as licences.shop.example; it reads "${text}".`,
+      `LICENSING_PAGES_HOST must be a host name without "https://" and a path, such as licences.shop.example; it is "${text}".`,
     );
   if (publicUrl !== undefined && new URL(publicUrl).hostname === host)
     throw new ConfigError(
@@ -527,7 +527,7 @@ function parseKeySecret(text: string): Buffer {
   const secret = Buffer.from(text, 'base64');
   if (secret.length !== 32 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text))
     throw new ConfigError(
-      'LICENSING_KEY_SECRET must be 32 bytes in base64. "licensing init" makes one; so does "openssl rand -base64 32".',
+      'LICENSING_KEY_SECRET must be 32 bytes in base64. "licensing init" or "openssl rand -base64 32" makes one.',
     );
   return secret;
 }
@@ -535,11 +535,11 @@ function parseKeySecret(text: string): Buffer {
 function parsePrefix(text: string, kind: DatabaseSettings['kind']): string {
   if (!/^[A-Za-z0-9_]{0,15}$/.test(text))
     throw new ConfigError(
-      `LICENSING_TABLE_PREFIX must be at most 15 letters, digits and underscores; it reads "${text}".`,
+      `LICENSING_TABLE_PREFIX must be at most 15 letters, digits and underscores; it is "${text}".`,
     );
   if (kind === 'sqlite' && /^[0-9]/.test(text))
     throw new ConfigError(
-      `LICENSING_TABLE_PREFIX must not begin with a digit with SQLite, which knows no such names; it reads "${text}".`,
+      `LICENSING_TABLE_PREFIX must not begin with a digit, because SQLite does not allow such names; it is "${text}".`,
     );
   return text;
 }
@@ -555,14 +555,14 @@ function integer(
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}; it reads "${text}".`);
+    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}; it is "${text}".`);
   return value;
 }
 
 function oneOf<V extends string>(name: Variable, text: string, values: readonly V[]): V {
   const value = values.find((one) => one === text);
   if (value === undefined)
-    throw new ConfigError(`${name} must be one of ${values.join(', ')}; it reads "${text}".`);
+    throw new ConfigError(`${name} must be one of ${values.join(', ')}; it is "${text}".`);
   return value;
 }
 

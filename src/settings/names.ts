@@ -134,7 +134,9 @@ function quote(value: string): string {
   if (/^[\w./:@%+=,-]*$/.test(value)) return value;
   const mark = ["'", '"', '`'].find((candidate) => !value.includes(candidate));
   if (mark === undefined || value.includes('\n') || (mark === '"' && value.includes('\\')))
-    throw new ConfigError('A setting has characters that .env cannot hold. Write it into .env by hand.');
+    throw new ConfigError(
+      'A setting has characters that this command cannot write to .env. Write it into .env by hand.',
+    );
   return mark + value + mark;
 }
 
@@ -162,11 +164,11 @@ export function describeLines(text: string, file: string): string[] {
     if (name !== undefined) {
       const earlier = set.get(name);
       if (isMeantForUs(name) && earlier !== undefined && earlier !== value.trim())
-        remarks.push(`${name} is set twice in ${file}: what line ${i + 1} says counts.`);
+        remarks.push(`${name} is set twice in ${file}: the value in line ${i + 1} is used.`);
       set.set(name, value.trim());
     } else if (/^\s*(?:export\s+)?LICENSING/i.test(line)) {
       const meant = VARIABLES.find((variable) => line.trim().split(/\s/).includes(variable));
-      remarks.push(`Line ${i + 1} of ${file} sets nothing. It must read ${meant ?? 'NAME'}=VALUE.`);
+      remarks.push(`Line ${i + 1} of ${file} sets nothing. It must have the form ${meant ?? 'NAME'}=VALUE.`);
     }
   }
   return remarks;

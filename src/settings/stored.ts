@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isSetExternally, withUsable, type Config } from './config';
+import { isPreset, withUsable, type Config } from './config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
@@ -88,7 +88,7 @@ export async function storeSetting(
   }
   if (keySecret === undefined)
     throw new OperatorError(
-      `A password is stored sealed, which needs LICENSING_KEY_SECRET. Set it ("licensing init" makes one), or set ${variableOf(name)} in the environment.`,
+      `A password is stored sealed, which needs LICENSING_KEY_SECRET. Set that ("licensing init" makes one), or set ${variableOf(name)} in the environment.`,
       { code: 'CONFLICT', field: name, facts: { reason: 'no-key-secret' } },
     );
   await storeRow(db, name, { value: null, valueSealed: sealKey(value, sealedFor(name), keySecret) }, by);
@@ -124,7 +124,7 @@ export const SETTING_SOURCES = ['environment', 'stored', 'default'] as const;
 export type SettingSource = (typeof SETTING_SOURCES)[number];
 
 export function sourceOf(config: Config, name: EditableName): SettingSource {
-  if (isSetExternally(config, variableOf(name))) return 'environment';
+  if (isPreset(config, variableOf(name))) return 'environment';
   return config.stored.values[name] === undefined ? 'default' : 'stored';
 }
 
@@ -144,7 +144,7 @@ export async function watchSettings(db: Db, config: Config, log: Logger): Promis
   let mark = await readSettingsMark(db);
   let current = await readEffective(db, config);
   for (const warning of current.warnings.filter((one) => !config.warnings.includes(one))) log.warn(warning);
-  const loop = createLoop(log, 'a change of the settings is not seen: the database cannot be read');
+  const loop = createLoop(log, 'changes of the settings are not noticed: the database cannot be read');
   let looking: Promise<void> | undefined;
 
   async function look(): Promise<void> {

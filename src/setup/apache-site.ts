@@ -109,8 +109,8 @@ function hostsOf(all: VirtualHost[], { host, https, port }: ServerSite): Virtual
   if (here.length === 0) {
     const names = [...new Set(all.flatMap((one) => one.names))].slice(0, 10);
     throw new OperatorError(
-      `Apache has no <VirtualHost> for ${host}: no ServerName or ServerAlias names it${names.length === 0 ? '' : ` (there are ${names.join(', ')})`}. ` +
-        `Write "ServerName ${host}" into the site's <VirtualHost>, or give the address that is there with --url.`,
+      `Apache has no <VirtualHost> for ${host}: no ServerName or ServerAlias names it${names.length === 0 ? '' : ` (it has ${names.join(', ')})`}. ` +
+        `Write "ServerName ${host}" into the site's <VirtualHost>, or give one of its addresses with --url.`,
       { code: 'NOT_FOUND', field: 'url' },
     );
   }
@@ -125,7 +125,7 @@ function hostsOf(all: VirtualHost[], { host, https, port }: ServerSite): Virtual
   const chosen = choices.find(({ length }) => length > 0);
   if (chosen === undefined)
     throw new OperatorError(
-      `Apache answers ${host} ${https ? 'without TLS only' : 'with TLS only'} (${here.map((one) => one.file).join(', ')}), and --url begins with ${https ? 'https' : 'http'}. ` +
+      `Apache answers ${host} ${https ? 'only without TLS' : 'only with TLS'} (${here.map((one) => one.file).join(', ')}), but --url begins with ${https ? 'https' : 'http'}. ` +
         (https
           ? 'Give the site a certificate first, for example with certbot.'
           : `Write --url https://${host}.`),
@@ -181,7 +181,7 @@ function intoHost(
   );
   if (own !== undefined) return { path: realpathSync(own), at: 0, text: `${line}\n` };
   return (
-    `${host.file} has the <VirtualHost> of ${site.host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
-    `Give this line to that tool, in its field for additional Apache directives or in the file that it includes, and run this again:\n  ${line}`
+    `${host.file} has the <VirtualHost> of ${site.host}, but states that a tool generates it. The tool would overwrite a line in it. ` +
+    `Add this line with that tool, in its field for additional Apache directives or in a file that it includes, and run this again:\n  ${line}`
   );
 }

@@ -104,8 +104,8 @@ export async function bringUpToDate(
 export async function refuseSecondSecret(db: Db, { completed }: SchemaState, file: string): Promise<void> {
   if (completed.length === 0 || !(await holdsSealed(db))) return;
   throw new OperatorError(
-    `The database has keys sealed with a secret that ${file} does not have. Put the LICENSING_KEY_SECRET line back into it, ` +
-      'from its backup. If that is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
+    `The database has keys that are sealed with a secret, but ${file} does not have that secret. Restore its line LICENSING_KEY_SECRET ` +
+      'from a backup. If the secret is lost for good, write a line with a new one (openssl rand -base64 32 makes it). Nothing was changed.',
   );
 }
 
@@ -114,9 +114,9 @@ export async function requirePrivileges(db: Db, { database }: Config): Promise<v
   const missing = await tryPrivileges(db);
   if (missing.length > 0)
     throw new OperatorError(
-      `The database user may not do what the service needs. Nothing was changed.\n  ${missing.map(describeMissing).join('\n  ')}\n` +
+      `The database user lacks rights that the service needs. Nothing was changed.\n  ${missing.map(describeMissing).join('\n  ')}\n` +
         (database.kind === 'mysql'
-          ? `As the database's administrator: ${grantStatement([...REQUEST_PRIVILEGES, ...MIGRATION_PRIVILEGES], database)}`
+          ? `Run this as the database's administrator: ${grantStatement([...REQUEST_PRIVILEGES, ...MIGRATION_PRIVILEGES], database)}`
           : ''),
     );
 }

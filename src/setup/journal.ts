@@ -38,7 +38,7 @@ export function readJournal(state: string = SETUP_STATE_DIR): Journal {
     return JSON.parse(text) as Journal;
   } catch {
     throw new OperatorError(
-      `${fileIn(state)}, where setup notes what it made, is not complete. Restore it, or remove it: then nothing can be taken back by --undo.`,
+      `${fileIn(state)}, in which setup records its changes, is not complete. Restore it. If you remove it instead, --undo can no longer undo anything.`,
     );
   }
 }

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { OperatorError } from '../licensing/operator-error';
-import { runProgram } from './machine';
+import { runLine } from './machine';
 
 /**
  * Lets only one of "licensing setup", "licensing upgrade" and the package's scripts run at a time, by flock(1). The
@@ -41,7 +41,7 @@ export async function holdLock(who: string, now: Date, path: string = LOCK): Pro
     return;
   }
   const lock = openSync(path, 'a', 0o600);
-  const { code, stderr } = await runProgram(
+  const { code, stderr } = await runLine(
     ['flock', '--nonblock', '--conflict-exit-code', `${TAKEN}`, `${PASSED}`],
     {
       pass: lock,
@@ -74,7 +74,7 @@ function describeHolder(path: string): string {
   const isGone = pid !== undefined && !existsSync(`/proc/${pid}`);
   return (
     `Nothing was changed, because another run changes this machine: ${holder}. ` +
-    (isGone ? 'It was ended, and a program that it started still works. ' : '') +
-    'Run this again when it has ended.'
+    (isGone ? 'It was ended, but a program that it started is still running. ' : '') +
+    'Run this again once it has ended.'
   );
 }

@@ -136,8 +136,8 @@ function serversOf({ servers }: Configuration, main: string, { host, https, port
       .filter((name) => /\w/.test(name) && name !== '_')
       .slice(0, 10);
     throw new OperatorError(
-      `nginx has no server {} for ${host}: no server_name in ${main} and what it includes names it${names.length === 0 ? '' : ` (there are ${names.join(', ')})`}. ` +
-        `Write "server_name ${host};" into the site's server {}, or give the address that is there with --url.`,
+      `nginx has no server {} for ${host}: no server_name in ${main} and its included files names it${names.length === 0 ? '' : ` (they name ${names.join(', ')})`}. ` +
+        `Write "server_name ${host};" into the site's server {}, or give one of its addresses with --url.`,
       { code: 'NOT_FOUND', field: 'url' },
     );
   }
@@ -150,7 +150,7 @@ function serversOf({ servers }: Configuration, main: string, { host, https, port
   const chosen = choices.find(({ length }) => length > 0);
   if (chosen === undefined)
     throw new OperatorError(
-      `nginx answers ${host} ${https ? 'without TLS only' : 'with TLS only'} (${here.map(({ server }) => server.file).join(', ')}), and --url begins with ${https ? 'https' : 'http'}. ` +
+      `nginx answers ${host} ${https ? 'only without TLS' : 'only with TLS'} (${here.map(({ server }) => server.file).join(', ')}), but --url begins with ${https ? 'https' : 'http'}. ` +
         (https
           ? `Give the site a certificate first, for example with certbot.`
           : `Write --url https://${host}.`),
@@ -258,7 +258,7 @@ function beforeServer(configuration: Configuration, server: Server, line: string
 
 function byHand({ file }: Server, line: string, { host }: ServerSite): string {
   return (
-    `${file} has the server {} of ${host}, and says itself that a tool writes it anew, so a line in it would be lost. ` +
-    `Give this line to that tool, in its field for additional nginx directives or in the file that it includes, and run this again:\n  ${line}`
+    `${file} has the server {} of ${host}, but states that a tool generates it. The tool would overwrite a line in it. ` +
+    `Add this line with that tool, in its field for additional nginx directives or in a file that it includes, and run this again:\n  ${line}`
   );
 }

@@ -78,6 +78,6 @@ export function insertAfter(text: string, open: number, line: string): Pick<Inse
 
 export function cannotBeRead(path: string, fault: string): OperatorError {
   return new OperatorError(
-    `${path} is not understood: ${fault}. Nothing was changed in the web server's files.`,
+    `${path} cannot be understood: ${fault}. The web server's files were not changed.`,
   );
 }

@@ -47,7 +47,10 @@ async function openMeaning(db: Db, written: string, options: CaseOptions): Promi
   const address = canonicalAddress(written.replace(/^\[(.*)\]$/, '$1'));
   if (address !== undefined) return openAddressCase(db, address, options);
   const key = canonicalKey(written);
-  if (key === '') throw new OperatorError('Nothing was given to look for.');
+  if (key === '')
+    throw new OperatorError(
+      'There is nothing to look for. Give a key, an e-mail address, an order or a site.',
+    );
   if (isMarked(written)) {
     const named = await requireLicenseNamed(db, written);
     return openLicenseCase(db, named, options, { asked: await findAsked(db, named, options.keyId) });

@@ -58,7 +58,10 @@ export async function searchByText(db: Db, about: string, options: FindOptions):
   const text = about.trim();
   const key = canonicalKey(text);
   if (key === '')
-    throw new OperatorError('Nothing was given to look for.', { code: 'INVALID_REQUEST', field: 'about' });
+    throw new OperatorError(
+      'There is nothing to look for. Give a key, an e-mail address, an order or a site.',
+      { code: 'INVALID_REQUEST', field: 'about' },
+    );
   const address = canonicalAddress(text.replace(/^\[(.*)\]$/, '$1'));
   return inSnapshot(db, async (trx) => {
     if (address === undefined) {

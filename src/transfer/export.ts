@@ -95,7 +95,7 @@ function writeLine(type: RecordType, row: RowWithChildren): string {
     return toLine(type, row);
   } catch {
     throw new OperatorError(
-      `The ${type} with the id ${(row.id as number | null) ?? '?'} holds something that is no JSON: somebody wrote it with SQL of their own. Repair its row first.`,
+      `The ${type} with the id ${(row.id as number | null) ?? '?'} contains text that is not JSON: it was changed by hand with SQL. Repair its row first.`,
     );
   }
 }

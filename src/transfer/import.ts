@@ -92,7 +92,7 @@ async function explainDuplicates(work: () => Promise<void>, where: string): Prom
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     throw new OperatorError(
-      `${where}: an id or another record that may be there once only is there twice, or somebody else wrote one meanwhile. Nothing was imported; if the service is in use, try again.`,
+      `${where}: an id or another unique value appears twice, or another process wrote one meanwhile. Nothing was imported. If the service is in use, try again.`,
     );
   }
 }

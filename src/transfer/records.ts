@@ -180,7 +180,7 @@ export const RECORDS = {
     ['id'],
     {
       id: smallId,
-      name: matching(/^[a-z0-9_-]{1,40}$/, '1 to 40 of a-z, 0-9, _ and -'),
+      name: matching(/^[a-z0-9_-]{1,40}$/, '1 to 40 characters of a-z, 0-9, _ and -'),
       kind: ascii(16),
       secret_sealed: nullable(matching(/^[A-Za-z0-9+/=]{1,2048}$/, 'base64 of at most 2048 characters')),
       test: flag(),
@@ -401,7 +401,7 @@ export function recordFault(type: RowType, value: Record<string, unknown>): stri
   }
   const known = new Set(['type', ...columns.map(([name]) => name)]);
   const unknown = Object.keys(value).find((name) => !known.has(name));
-  return unknown === undefined ? undefined : `a ${type} has no field of the name ${JSON.stringify(unknown)}`;
+  return unknown === undefined ? undefined : `a ${type} has no field named ${JSON.stringify(unknown)}`;
 }
 
 type Column = [name: string, column: string, field: Field<unknown>];
@@ -462,7 +462,7 @@ function fieldFor(schema: TSchema): Field<never> {
 
 function textFor(kind: Kind | undefined): Field<string> {
   if (kind === 'address') return webAddress();
-  if (kind === 'duration') return matching(DURATION, 'a duration as 1y, 6m or 30d');
+  if (kind === 'duration') return matching(DURATION, 'a duration such as 1y, 6m or 30d');
   return kind === 'element' ? text(100) : text(MAX_LABEL_LENGTH, 1);
 }
 
@@ -534,7 +534,7 @@ function webAddress(): Field<string> {
 /** Returns a field whose list is separate rows: the export puts them into the column as JSON, and the import writes them. */
 function includes(): Field<Includes> {
   return {
-    expected: '"all" or a list of product ids, ascending, each once',
+    expected: '"all" or a list of product ids, sorted and without duplicates',
     fits: (value): value is Includes =>
       value === 'all' ||
       (Array.isArray(value) && value.every((id, i) => smallId.fits(id) && (i === 0 || id > value[i - 1]))),
@@ -546,7 +546,7 @@ function includes(): Field<Includes> {
 
 function time(): Field<string> {
   return {
-    expected: 'a time as 2026-01-31T12:00:00Z',
+    expected: 'a time such as 2026-01-31T12:00:00Z',
     fits: (value): value is string => typeof value === 'string' && isTimestamp(value),
     toSql: (value) => value.slice(0, 19).replace('T', ' '),
     fromSql: (value) => `${(value as string).replace(' ', 'T')}Z`,

@@ -93,8 +93,8 @@ export async function requireWebhookUrl(text: string, rules: AddressRules): Prom
   if (url === undefined || !['https:', 'http:'].includes(url.protocol))
     throw refusal('It must be an address such as https://shop.example/webhooks.');
   if (url.username !== '' || url.password !== '')
-    throw refusal('It must hold no user and no password: a receiver checks the signature.');
-  if (url.hash !== '') throw refusal('It must not have a part after "#": that part is never sent.');
+    throw refusal('It must not contain a user name or password. The receiver checks the signature instead.');
+  if (url.hash !== '') throw refusal('It must not contain a "#": the part after it is never sent.');
   if (url.href.length > MAX_URL_LENGTH) throw refusal(`It must have at most ${MAX_URL_LENGTH} characters.`);
   const { hostname, protocol } = url;
   try {

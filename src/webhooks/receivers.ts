@@ -158,7 +158,7 @@ export async function rotateSecret(
     previousEndsAt: isOpen ? new Date(now.getTime() + DAY_MS) : null,
   };
   if (!(await setWebhook(db, id, changes, { secretSealed })))
-    throw new OperatorError('Its secret was rotated by somebody else at the same moment. Try again.', {
+    throw new OperatorError('Another operator rotated its secret at the same moment. Try again.', {
       code: 'CONFLICT',
     });
   return { webhook: await requireWebhook(db, id), secret };

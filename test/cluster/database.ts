@@ -12,7 +12,7 @@ import { eventually } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
-/** Three real Galera nodes, and instances that write to the first or, for some tests, to two of them. */
+/** Tests three real Galera nodes with instances that write to the first one, or in some tests to two of them. */
 
 let cluster: Clustered;
 let nodes: GaleraNode[];
@@ -28,11 +28,11 @@ beforeAll(async () => {
 afterEach(() => cluster.settle(), 120_000);
 afterAll(() => cluster.close());
 
-/** A node that wakes up can stop all of them for some seconds on a busy machine, until they agree who is there. */
+/** On a busy machine, a node that wakes up can stop all nodes for some seconds, until they agree on the members. */
 const MERGED_S = 20;
 const SWITCH_MS = IS_QUICK ? 5_000 : 10_000;
 
-test('the node in use is killed: the next one within seconds, and back to it in turns, nothing lost', async () => {
+test('the node in use is killed: instances switch within seconds, and back in turns, and nothing is lost', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
   const killed = await underFault({
     url: urls,
@@ -52,7 +52,7 @@ test('the node in use is killed: the next one within seconds, and back to it in 
     begin: () => nodes[0]!.start(),
     lasts: 1,
     end: () => whenAllUse(nodes[0]!),
-    // A node that joins stalls the others' commits for a moment.
+    // A joining node stalls the other nodes' commits for a moment.
     patience: 8_000,
   });
   for (const service of cluster.instances())
@@ -60,11 +60,11 @@ test('the node in use is killed: the next one within seconds, and back to it in 
       'licensing_database_switches_total 2',
     ]);
   await expectSizes([0, 1, 2], 3);
-  // It got what it missed, not all data.
+  // The node received only the missed changes, not all data.
   expect(nodes[0]!.log()).toContain('IST received');
 }, 240_000);
 
-/** Each instance counts this many nodes at those that run, and none at the others. */
+/** Expects that each instance sees this size at the running nodes, and no size at the others. */
 async function expectSizes(running: number[], size: number): Promise<void> {
   const lines = running.map(
     (i) => `licensing_database_cluster_size{node="127.0.0.1:${nodes[i]!.port}"} ${size}`,
@@ -75,7 +75,7 @@ async function expectSizes(running: number[], size: number): Promise<void> {
     );
 }
 
-test('the node in use hangs: the next one within seconds; it wakes up, and nothing is lost', async () => {
+test('the node in use hangs: instances switch within seconds, and nothing is lost when it wakes up', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
   const hung = await underFault({
     url: urls,
@@ -91,7 +91,7 @@ test('the node in use hangs: the next one within seconds; it wakes up, and nothi
 }, 120_000);
 
 test.each(['killed', 'hung'])(
-  'a node that nobody uses is %s: calls wait until the others have given it up, and go on',
+  'a node that is not in use is %s: calls wait until the other nodes have given it up, and continue',
   async (how) => {
     const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
     const { meanwhile } = await underFault({
@@ -101,7 +101,7 @@ test.each(['killed', 'hung'])(
       begin: () => (how === 'hung' ? nodes[2]!.hang() : nodes[2]!.stop('SIGKILL')),
       lasts: 10,
       async end() {
-        // Until it comes back: that can stop all nodes for a while, and may make instances look for another one.
+        // Check before the node comes back, which can stop all nodes for a while and make instances switch.
         for (const service of cluster.instances())
           expect(await metric(service, 'licensing_database_switches_total')).toEqual([
             'licensing_database_switches_total 0',
@@ -116,7 +116,7 @@ test.each(['killed', 'hung'])(
   120_000,
 );
 
-test('the node in use is isolated: what it cannot give to the others is not acknowledged', async () => {
+test('the node in use is isolated: changes that it cannot pass on are not acknowledged', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
   const isolate = async (isolated: 0 | 1) => {
     const connection = await nodes[0]!.connect();
@@ -145,7 +145,7 @@ test('two of three are killed: 503, until the majority is back; nothing acknowle
     begin: () => Promise.all([nodes[0]!.stop('SIGKILL'), nodes[1]!.stop('SIGKILL')]),
     lasts: 12,
     async end() {
-      // docs/cluster.md, "A cluster without a majority"
+      // This is the command of docs/cluster.md, "A cluster without a majority".
       const connection = await nodes[2]!.connect();
       await connection.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'");
       await connection.end();
@@ -156,7 +156,7 @@ test('two of three are killed: 503, until the majority is back; nothing acknowle
   expect(load.book.wrong).toEqual([]);
 }, 180_000);
 
-test('two instances write to two nodes: slots never over, nothing lost, hardly a 503', async () => {
+test('two instances write to two nodes: no slot too many, nothing lost, hardly a 503', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
   const load = startLoad(urls, await newGoods(), { clients: 32, pause: 10 });
   await sleep(15_000);
@@ -169,11 +169,11 @@ test('two instances write to two nodes: slots never over, nothing lost, hardly a
   const conflicts = await Promise.all(
     cluster.instances().map((one) => metric(one, 'licensing_database_conflicts')),
   );
-  // Otherwise the load did not test what it should.
+  // Without conflicts, the load would not have tested them.
   expect(conflicts.flat().map((line) => Number(line.split(' ')[1]) > 0)).toContain(true);
 });
 
-test('activations race on two nodes for few slots: as many succeed as there are', async () => {
+test('activations race on two nodes for few slots: exactly as many succeed as slots exist', async () => {
   const urls = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
   const planId = await givePlan(db, { limit: 7 });
   const licenses = [];
@@ -202,7 +202,7 @@ test('activations race on two nodes for few slots: as many succeed as there are'
   }
 });
 
-test('what one instance has acknowledged, another sees on a node that is still busy with earlier changes', async () => {
+test('another instance sees an acknowledged change, even on a node that is still busy with earlier ones', async () => {
   const [here, there] = await startInstances(listOf(0, 1, 2), listOf(1, 0, 2));
   const { key } = await giveLicense(db, await givePlan(db));
   const send = (url: string, verb: string) =>
@@ -215,7 +215,7 @@ test('what one instance has acknowledged, another sees on a node that is still b
     await db.raw('INSERT INTO bulk (n) VALUES (1)');
     for (let i = 0; i < 16; i++) await db.raw('INSERT INTO bulk (n) SELECT n FROM bulk');
     await send(there!, 'validate');
-    // Nodes apply changes in their order, and this one takes the other node a second.
+    // Nodes apply changes in order, and this one takes the other node a second.
     await db.raw('UPDATE bulk SET n = n + 1');
     await send(here!, 'activate');
     const answer = await send(there!, 'validate');
@@ -230,7 +230,7 @@ test('two instances on two nodes: an order explains every answer', async () => {
   await judgeRounds((round) => recordRound({ urls, db, limits: hotLimits(round), calls: 3_000 }), 12_000);
 }, 240_000);
 
-/** Transactions that the node has rolled back because another node's was applied first. */
+/** Counts the transactions that a node has rolled back because a change from another node was applied first. */
 async function abortsOf(node: GaleraNode): Promise<number> {
   const connection = await node.connect();
   const status = await statusOf(connection);
@@ -238,7 +238,7 @@ async function abortsOf(node: GaleraNode): Promise<number> {
   return Number(status.wsrep_local_bf_aborts);
 }
 
-test('a conflict that shows at COMMIT is tried again, and counted', async () => {
+test('a conflict that shows at COMMIT is retried, and counted', async () => {
   const [here, there] = await Promise.all(
     [0, 1].map((i) => openMigrated({ LICENSING_DATABASE_URL: listOf(i) })),
   );
@@ -249,7 +249,7 @@ test('a conflict that shows at COMMIT is tried again, and counted', async () => 
     let runs = 0;
     await inTransaction(here!, async (trx) => {
       await add(trx);
-      // The other node changes the same row, which rolls this transaction back: the next it hears is its COMMIT's answer.
+      // The other node changes the same row, which rolls this transaction back. The answer to COMMIT is the first to report it.
       if (++runs === 1) {
         await add(there!);
         await eventually(async () => expect(await abortsOf(nodes[0]!)).toBeGreaterThan(aborts));

@@ -16,9 +16,9 @@ import { startMariaDb } from '../support/servers';
 import { givePlan, PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** What an operator does to a cluster that is in use: restarts, a new host, an import, a migration. */
+/** Tests an operator's work on a cluster that is in use: restarts, a new host, an import, a migration. */
 
-/** TEST_CLUSTER_IMPORT=100000 takes two minutes. */
+/** The number of imported licences. TEST_CLUSTER_IMPORT=100000 takes two minutes. */
 const IMPORTED = Number(process.env.TEST_CLUSTER_IMPORT ?? 20_000);
 
 let cluster: Clustered;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterEach(() => cluster.settle(), 120_000);
 afterAll(() => cluster.close());
 
-/** Does it while two instances are called. A node that leaves or joins stalls the others for a moment. */
+/** Does something while two instances are called. A node that leaves or joins stalls the others for a moment. */
 async function inUse(begin: Fault['begin'], { lasts = 2, recovers = 10 } = {}) {
   const { db, listOf, startInstances, newGoods } = cluster;
   const url = await startInstances(listOf(0, 1, 2), listOf(0, 1, 2));
@@ -79,7 +79,7 @@ test('three instances behind nginx are restarted in turns: no request is refused
         for (const [i, listen] of listens.entries()) {
           await instances[i]!.stop('SIGTERM');
           await start(listen);
-          // Until nginx asks it again (fail_timeout).
+          // Wait until nginx uses the instance again (fail_timeout).
           await sleep(6_000);
         }
       },
@@ -103,7 +103,7 @@ test(`an import of ${IMPORTED} licences, while the service is in use`, async () 
       ...['import', file, '--csv', '--map', 'key=key,plan=plan,activations=sites'],
     ]),
   );
-  // And those that the load was given.
+  // The load's own 12 licences count too.
   expect(await count()).toBe(before + IMPORTED + 12);
 }, 400_000);
 
@@ -114,7 +114,7 @@ test('a migration changes the tables on all nodes, while the service is in use',
     expect(await next.json(['migrate'], { env: NEXT_VERSION })).toEqual({ run: [NEXT_MIGRATION] });
   });
   expect(await db.schema.hasColumn(table(db, 'licenses'), 'noted_at')).toBe(true);
-  // The tests after this one start the present version.
+  // The following tests start the present version.
   await db(table(db, 'migrations')).where({ name: NEXT_MIGRATION }).delete();
 }, 120_000);
 

@@ -8,11 +8,11 @@ import { startRedisCluster, type RedisNode } from '../support/servers';
 import { createMariaDbDatabase, PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Two instances count in a Redis Cluster of three masters with a replica each, as deploy/cluster sets it up. */
+/** Tests two instances that count in a Redis Cluster of three masters with a replica each, as in deploy/cluster. */
 
 const LIMIT = 60;
 const MASTERS = 3;
-/** what a request may wait for Redis, and what this machine may add to it */
+/** The time that a request may wait for Redis, and the time that this machine may add. */
 const MAX_DELAY_MS = 400;
 const SLACK_MS = 400;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const settings = {
     LICENSING_DATABASE_URL: await createMariaDbDatabase(),
     LICENSING_PACKAGES_DIR: packagesDir,
-    // Not all of them: the instances learn of the others.
+    // The masters are enough: the instances discover the replicas.
     LICENSING_REDIS_URL: nodes
       .slice(0, MASTERS)
       .map(({ url }) => url)
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 let addresses = 0;
 
-/** An address nobody has used, which a master counts. */
+/** Returns an unused address that this master counts. */
 async function addressOf(master: number): Promise<string> {
   const asked = nodes[MASTERS]!.commander;
   for (;;) {
@@ -63,7 +63,7 @@ async function ask(service: ServiceProcess, address: string): Promise<number> {
   return status;
 }
 
-/** How many requests at once, over both instances, are let through. */
+/** Returns how many requests at once, over both instances, are let in. */
 async function allowed(address: string): Promise<number> {
   const statuses = await Promise.all(
     Array.from({ length: LIMIT + 40 }, (_, i) => ask(services[i % services.length]!, address)),
@@ -72,22 +72,22 @@ async function allowed(address: string): Promise<number> {
   return statuses.filter((status) => status === 200).length;
 }
 
-/** Clients of each master are counted by both instances together. */
+/** Expects that both instances together count the clients of each master. */
 async function expectSharedLimits(): Promise<void> {
   const counts: number[] = [];
   for (const master of [0, 1, 2]) counts.push(await allowed(await addressOf(master)));
   expect(counts).toEqual([LIMIT, LIMIT, LIMIT]);
 }
 
-/** What the instance that gets the load said. */
+/** Returns the log messages about Redis of the instance that gets the load. */
 const changes = () =>
   services[0]!
     .log()
     .map(({ msg }) => msg)
     .filter((msg) => /^Redis is (?:away|back)/.test(msg));
 
-test('the limits are those of both instances together', async () => {
-  // A busy machine may be late once; the instance then counts alone until Redis answers again.
+test('both instances share the limits', async () => {
+  // On a busy machine Redis may be late once, and the instance then counts alone until Redis answers again.
   await eventually(expectSharedLimits);
 });
 
@@ -112,7 +112,7 @@ describe.each<[string, number, (node: RedisNode) => unknown]>([
       expect(await nodes[MASTERS + master]!.commander.info('replication')).toContain('role:master');
       await expectSharedLimits();
     });
-    // A few lines in the log, not one each second.
+    // The log has a few lines, and not one for each second.
     expect(changes().length - from).toBeLessThanOrEqual(6);
   }, 120_000);
 });

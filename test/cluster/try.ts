@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { eventually, sharedFolder } from '../support/processes';
 import { processEnvironment } from '../support/service-process';
 
-/** The commands of docs/cluster.md that try a cluster on one machine. */
+/** Runs the commands of docs/cluster.md that try a cluster on one machine. */
 
 const ROOT = join(__dirname, '../..');
 const [, commands = ''] =
@@ -22,7 +22,7 @@ afterAll(async () => {
   await eventually(() => expect(pids().filter(Boolean)).toEqual([]), 60_000);
 });
 
-test('a node is killed and started again, and the product that it stored is there', () => {
+test('a node is killed and started again, and still has the product that was stored', () => {
   writeFileSync(join(folder, 'licensing'), `#!/bin/sh\nexec node ${ROOT}/dist/src/cli.js "$@"\n`, {
     mode: 0o755,
   });
@@ -44,7 +44,7 @@ test('a node is killed and started again, and the product that it stored is ther
       },
     },
   );
-  // There are no packages and no nginx here.
+  // The doctor misses the packages and nginx, which this machine does not have.
   expect(stderr).toMatch(/^(?:error: The doctor found .*\n)?$/);
   expect(stdout).toMatch(
     /Node 3 runs.*Product 1 is added.*1 +Example.*:3611 cannot be used.*:3612 is in use.*cluster of 2 nodes.*Node 1 runs/s,

@@ -303,7 +303,7 @@ test('of two operators who give a plan different limits, the later one hears of 
   );
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /Plan \d+ was given another limit by somebody else meanwhile\. 1 licence has 5 slots/,
+    /Another operator gave plan \d+ a different limit meanwhile\. 1 licence has 5 slots/,
   );
   expect(await stored('plans', plan)).toMatchObject({ activation_limit: 9 });
 });
@@ -454,7 +454,7 @@ describe('a draft that is changed while it is being published', () => {
 
   test('is refused when it got another package, which nobody looked at', async () => {
     expect(await publishWhile((trx, id) => setRelease(trx, id, 'draft', { sha256: 'f'.repeat(64) }))).toMatch(
-      /^Somebody else changed version 1\.0\.2 meanwhile; nothing was changed\. Try again\.$/,
+      /^Another operator changed version 1\.0\.2 meanwhile\. Nothing was changed\. Try again\.$/,
     );
   });
 });

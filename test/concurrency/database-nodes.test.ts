@@ -158,7 +158,7 @@ test('if no server can be written to, the one in use stays, and a new start name
   const nowhere = await operator({
     LICENSING_DATABASE_URL: listOf(missing, { port: await freePort() }),
   }).run(['product', 'list']);
-  expect(nowhere.stderr).toContain('nobody listens there');
+  expect(nowhere.stderr).toContain('no server listens there');
 });
 
 test('with one server nothing is watched', async () => {

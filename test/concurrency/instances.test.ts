@@ -183,7 +183,7 @@ test('a database that is not there stops the start in one line', async () => {
     (error: unknown) => (error as Error).message,
   );
   expect(failed).toMatch(
-    /^The service ended with exit code 1\.\nlicensing-gateway cannot start: The database \(licences as shop at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start the database server, or correct host and port in LICENSING_DATABASE_URL\.$/,
+    /^The service ended with exit code 1\.\nlicensing-gateway cannot start: The database \(licences as shop at 127\.0\.0\.1:\d+\) cannot be used: no server listens there \(ECONNREFUSED\)\. Start the database server, or correct host and port in LICENSING_DATABASE_URL\.$/,
   );
 });
 
@@ -261,7 +261,7 @@ test('readiness tells of a socket that is gone, or is of another process', async
       .process;
   expect(await processState()).toBe('ok');
   rmSync(path);
-  expect(await processState()).toBe(`its socket ${path} is gone: restart this instance`);
+  expect(await processState()).toBe(`its socket ${path} no longer exists: restart this instance`);
   const other = await startServer((_, response) => response.end(), { path });
   expect([server.lostSocket(), other.lostSocket()]).toEqual([path, undefined]);
   await Promise.all([server.drain(), other.drain()]);
@@ -294,7 +294,7 @@ test('readiness tells of a Redis that refuses writes, before a request finds out
     expect(await state()).toBe('ok');
     // It answers, and refuses writes.
     await client.config('SET', 'min-replicas-to-write', 1);
-    expect(await state()).toBe('away: limits are counted in memory');
+    expect(await state()).toBe('not available: limits are counted in memory');
     await client.config('SET', 'min-replicas-to-write', 0);
     await eventually(async () => expect(await state()).toBe('ok'));
   } finally {
@@ -322,7 +322,7 @@ test('a Unix socket left behind is replaced and nginx may connect to it; one in 
   const service = await start(listen);
   expect(service.url).toBe(`unix:${socket}`);
   expect(statSync(socket).mode & 0o777).toBe(0o666);
-  await expect(start(listen)).rejects.toThrow(/Another process answers/);
+  await expect(start(listen)).rejects.toThrow(/Another process already answers/);
   await request(`http+unix://${encodeURIComponent(socket)}`)
     .get(`${PREFIX}/updates/42`)
     .expect(200);

@@ -52,12 +52,12 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     await db.destroy();
   });
 
-  test('after ten seconds and more it says that somebody else works on the same rows', async () => {
+  test('after ten seconds and more it says that another process is changing the same rows', async () => {
     const { db, id, whileHeld } = await open();
     const began = performance.now();
     const [ran] = await whileHeld(Infinity, [['license', 'suspend', String(id)]]);
     expect(ran).toMatchObject({ code: 1 });
-    expect(ran!.stderr).toContain('somebody else works on the same rows. Try again in a moment.');
+    expect(ran!.stderr).toContain('another process is changing the same rows. Try again in a moment.');
     expect(performance.now() - began).toBeGreaterThan(10_000);
     await db.destroy();
   });

@@ -72,7 +72,7 @@ test('slots, states and history agree after a storm, and nothing in it was a fau
       const { code, stderr } = await command.run(['import', file]);
       if (code === 0) imports++;
       // Accept this message, which follows the quarter of a minute in which it retries.
-      else if (!stderr.includes('somebody else works on the same rows')) faults.push({ code, stderr });
+      else if (!stderr.includes('another process is changing the same rows')) faults.push({ code, stderr });
     },
   ];
   const worker = async (work: () => Promise<unknown>) => {

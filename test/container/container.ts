@@ -9,7 +9,7 @@ import { makePackage } from '../support/packages';
 import { eventually, freePort, hasEnded } from '../support/processes';
 import { createMariaDbDatabase, PREFIX } from '../support/service';
 
-/** `npm run test:container`: the image of a release, from its first start to a download, and past a stop. */
+/** Tests the image of a release (`npm run test:container`): from the first start to a download, and after a stop. */
 
 const DOMAIN = 'licences.example.com';
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${port}`;
   env = {
     LICENSING_PUBLIC_URL: `https://${DOMAIN}`,
-    // Without a daemon the container has this machine's network.
+    // Without a daemon, the container uses this machine's network.
     LICENSING_LISTEN: `127.0.0.1:${port}`,
     LICENSING_ADMIN_LISTEN: `127.0.0.1:${await freePort()}`,
   };
@@ -49,12 +49,12 @@ async function start(more: Record<string, string> = {}): Promise<void> {
   }, 60_000);
 }
 
-/** As `docker stop`: to the container's first process. The exit code that buildah then has is its own. */
+/** Stops the container's first process, as `docker stop` does. The exit code proves nothing, because buildah sets it. */
 async function stop(): Promise<void> {
   const child = running;
   running = undefined;
   if (child === undefined || hasEnded(child)) return;
-  // Not at its exit: what it said last is read by then.
+  // Wait for `close` instead of `exit`, because the last output is read by then.
   const ended = once(child, 'close');
   stopContainer(child);
   await ended;
@@ -76,7 +76,7 @@ test('the first start makes secret, tables and a link, which signs in', async ()
   await start();
   const [, link] = new RegExp(`https://${DOMAIN}(${PREFIX}/pages/enter/\\S+)`).exec(said) ?? [];
   const behindTls = { Host: DOMAIN, 'X-Forwarded-Proto': 'https' };
-  // A scanner of mails opens links too: a button signs in.
+  // Scanners of mails open links too, so only a button signs in.
   expect((await request(url).get(link!).set(behindTls)).status).toBe(200);
   const { headers } = await request(url)
     .post(link!)
@@ -94,7 +94,7 @@ test('health is 0 while it runs', () => {
   expect(licensing('health')).toContain('ok');
 });
 
-test('a sale, an activation and a download, which a stop and a start keep', async () => {
+test('a sale, an activation and a download survive a stop and a start', async () => {
   licensing('product', 'add', '--name', 'Gallery', '--id', '42');
   licensing(
     ...'plan add --product 42 --name Single --activation-type domain --activation-limit 1'.split(' '),

@@ -26,7 +26,7 @@ import {
 } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** What is written of each access, and that writing it costs no request anything, whatever becomes of the database. */
+/** Tests what the access log records, and that recording neither delays nor fails a request, even without the database. */
 
 interface AccessRow {
   at: string;
@@ -60,14 +60,14 @@ async function open(settings: Settings = {}): Promise<TestService> {
   return service;
 }
 
-/** For tests that lock, count or stop it. */
+/** A server of its own, because the tests lock it, stop it and count its statements. */
 let mariadb: MariaDb;
 beforeAll(async () => {
   mariadb = await startMariaDb();
 });
 afterAll(() => mariadb.stop('SIGKILL'));
 
-/** Stops it until the test starts it again, or ends. */
+/** Stops MariaDB. The clean-up starts it again if the test does not. */
 async function stopMariaDb(): Promise<void> {
   cleanups.push(async () => {
     if (hasEnded(mariadb.process)) await mariadb.start();
@@ -86,7 +86,7 @@ function post(service: { url: string }, verb: string, body: object | string) {
     .send(body);
 }
 
-/** A download without a key is refused, and written down, without a word to the database. */
+/** Asks for a download without a key, which the service refuses and logs before it queries the database. */
 function downloadWithoutKey(service: { url: string }, path = '/downloads/42') {
   return request(service.url).get(PREFIX + path);
 }
@@ -124,7 +124,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
       endpoint,
       outcome,
       license_id: null,
-      // Each licence has one key, so their ids are the same.
+      // Each licence here has one key, so the key has the id of its licence.
       key_id: more.license_id ?? null,
       key_hint: hint,
       identifier: null,
@@ -184,7 +184,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
     });
   });
 
-  test('the site and the version that a download tells, if they are well-formed and hold no key', async () => {
+  test('the site and the version that a download reports, if they are well-formed and contain no key', async () => {
     const service = await open(await settings());
     const { key } = await giveLicense(service.db, await givePlan(service.db));
     const imported = 'Imported/Key/of/another/system';
@@ -216,7 +216,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
     expect(kept.sort()).toEqual(told.map(([, , , ...one], i) => [`9.${i}`, ...one]));
   });
 
-  test('that site and version among what is shown, exported and erased of a customer', async () => {
+  test('that site and version are shown, exported and erased with the customer', async () => {
     const place = { ...(await settings()) };
     place.LICENSING_DATABASE_URL ??= `sqlite:${join(temporaryFolder(), 'test.sqlite')}`;
     const service = await open(place);
@@ -232,7 +232,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
 
     expect(await json(['customer', 'show', customer])).toMatchObject({ accesses: [told] });
     expect((await run(['customer', 'show', customer])).stdout).toContain(
-      'Downloads said they were for: customer.example (1.0.0 installed)',
+      'Sites that downloads named: customer.example (1.0.0 installed)',
     );
     const out = join(temporaryFolder(), 'jane.json');
     await json(['customer', 'export', customer, '--out', out]);
@@ -245,7 +245,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
     expect(await logged(service.db)).toMatchObject([{ ip: null, site: null, installed_version: null }]);
   });
 
-  test('texts of refused requests, cut to 64 characters; a character is never halved', async () => {
+  test('texts of refused requests, cut to 64 whole characters', async () => {
     const service = await open(await settings());
     const smile = '\u{1F642}';
     await request(service.url)
@@ -260,7 +260,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
     );
   });
 
-  test('a zero byte as the sign for what cannot be read: an export of it could not be imported', async () => {
+  test('a zero byte as the replacement character, because an export with a zero byte could not be imported', async () => {
     const service = await open(await settings());
     await request(service.url)
       .get(`${PREFIX}/downloads/42`)
@@ -273,7 +273,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
     );
   });
 
-  test('nothing of an unknown key that is not of our own shape: browsers put passwords into key fields', async () => {
+  test('nothing of an unknown key in another format, because browsers fill passwords into key fields', async () => {
     const service = await open(await settings());
     const passwords = ['correct horse battery staple', 'hunter2', 'Tr0ub4dor&3-and-more-of-it'];
     for (const password of passwords) {
@@ -295,7 +295,7 @@ describe.each(ONE_BACKEND)('what is written, on %s', (_name, settings) => {
 });
 
 describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
-  test('equal refusals of a client as one row of the hour, with how many and the latest time', async () => {
+  test('equal refusals of a client share one row per hour, with their number and the latest time', async () => {
     const service = await open(await settings());
     const at = (time: string) => (service.clock.now = new Date(`2026-03-20T${time}Z`));
     const refuse = async (ip: string, identifier = 'a.example') => {
@@ -326,7 +326,7 @@ describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
     ]);
   });
 
-  test('an IPv6 network as one client, and a row that was removed meanwhile anew', async () => {
+  test('an IPv6 network counts as one client, and a row that was removed meanwhile is written again', async () => {
     const service = await open(await settings());
     for (let host = 1; host <= 3; host++)
       await downloadWithoutKey(service).set('X-Forwarded-For', `2001:db8:1:2::${host}`).expect(400);
@@ -337,7 +337,7 @@ describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
     await eventually(async () => expect(await count(service.db)).toBe(4));
   });
 
-  test('no more than 20 rows of a client in a minute; what comes then is counted without its texts', async () => {
+  test('a client gets at most 20 rows in a minute; further entries are counted without their texts', async () => {
     const service = await open(await settings());
     service.clock.now = new Date('2026-03-20T10:00:00Z');
     const { id, key } = await giveLicense(service.db, await givePlan(service.db));
@@ -367,7 +367,7 @@ describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
     );
   });
 
-  test('how much the disk has of it: in the metrics and in the words of the doctor', async () => {
+  test('the metrics and the doctor report the size of the log on disk', async () => {
     const place = {
       LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'sizes.sqlite')}`,
       ...(await settings()),
@@ -390,7 +390,7 @@ describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
     for (const name of tables) expect(what).toMatch(new RegExp(`${name} \\d+\\.\\d MB`));
   });
 
-  test('2,000 entries taken at once, every one of them, in a few hundred at a time', async () => {
+  test('2,000 entries that arrive at once are all written, a few hundred at a time', async () => {
     const { db } = await open(await settings());
     const log = createAccessLog(db, NO_FINAL_NEWS);
     const statements = readStatements(db);
@@ -402,7 +402,7 @@ describe.each(BACKENDS)('what shares a row, on %s', (_name, settings) => {
   });
 });
 
-/** What is sent to the database from now on, by the driver's method for it. */
+/** Collects the statements that are sent from now on, by wrapping the driver's method that sends them. */
 function readStatements(db: Db): string[] {
   const statements: string[] = [];
   const known = new Set<unknown>();
@@ -423,7 +423,7 @@ function readStatements(db: Db): string[] {
   return statements;
 }
 
-/** Each of a client of its own. */
+/** Returns an entry with a client of its own, because equal refusals of one client would share a row. */
 function entry(i: number, at = new Date()): ReportedAccess {
   const ip = `198.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
   return {
@@ -453,12 +453,12 @@ describe('under load', () => {
       );
     await eventually(async () => expect(await count(service.db)).toBe(downloads));
     expect((await statements('Com_insert')) - before).toBeLessThan(downloads / 5);
-    // A second write of one of them would come before this one.
+    // Entries are written in order: a second write of an earlier one would be counted before this one.
     await downloadWithoutKey(service).expect(400);
     await eventually(async () => expect(await count(service.db)).toBe(downloads + 1));
   });
 
-  test('a locked access log keeps no request waiting, and loses none', async () => {
+  test('a locked access log delays no request and loses no entry', async () => {
     const url = await mariadb.createDatabase();
     const name = new URL(url).pathname.slice(1);
     const service = await open({ LICENSING_DATABASE_URL: url });
@@ -483,7 +483,7 @@ describe('with the database gone', () => {
     await downloadWithoutKey(service).expect(400);
     await eventually(async () => expect(await count(service.db)).toBe(1));
 
-    // An entry whose answer is lost is written again, so the answer must have come too.
+    // The service repeats a write whose answer is lost, so wait until the database has answered, too.
     await eventually(async () => expect(await statements('Threads_running')).toBe(1));
     await stopMariaDb();
     service.clock.now = new Date('2026-03-20T11:00:00Z');
@@ -552,7 +552,7 @@ test('what is waiting is written before the process ends', async () => {
 });
 
 describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
-  /** Without a service, whose own housekeeping might hold the lease and prune too. */
+  /** Opens a database without a service, whose housekeeping might hold the lease and prune too. */
   async function openBare(given: Settings): Promise<Db> {
     const db = await openMigrated({
       LICENSING_DATABASE_URL: `sqlite:${join(temporaryFolder(), 'test.sqlite')}`,
@@ -562,7 +562,7 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     return db;
   }
 
-  test('removes what is older than the days kept, in small deletes, and nothing else', async () => {
+  test('removes only rows that are older than the days to keep, in small deletes', async () => {
     const db = await openBare(await settings());
     const now = new Date('2026-06-30T12:00:00Z');
     const day = 24 * 60 * 60 * 1000;
@@ -597,7 +597,7 @@ describe.each(BACKENDS)('pruning, on %s', (_name, settings) => {
     ]);
   });
 
-  test('takes fewer at once where so many take too long', async () => {
+  test('deletes fewer rows at once when a delete takes too long', async () => {
     const db = await openBare(await settings());
     const old = new Date('2026-01-01T00:00:00Z');
     await insertAccesses(

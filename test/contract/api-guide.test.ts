@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService } from '../support/service';
 import { startUpstream } from '../support/web-server';
 
-/** The table of codes in docs/api-errors.md, and the PHP program of docs/license-check.md, as a customer's site runs it. */
+/** Tests the table of codes in docs/api-errors.md, and runs the PHP program of docs/license-check.md as a customer's site does. */
 
 const ROOT = join(__dirname, '../..');
 const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
@@ -57,7 +57,7 @@ describe('the PHP program', () => {
   const read = () => JSON.parse(readFileSync(kept, 'utf8')) as { valid_at: number; ask_after: number };
   const now = () => Math.floor(Date.now() / 1000);
 
-  test('activates its site, says what is in the way, and believes the service from then on', async () => {
+  test('activates its site, explains a refusal, and follows the service’s answers from then on', async () => {
     const earlier = { valid_at: now() - 5, ask_after: 0 };
     expect(await call('enterLicence', { licence: 'unknown' })).toBe('License not found');
     expect(existsSync(kept)).toBe(false);
@@ -68,12 +68,12 @@ describe('the PHP program', () => {
     expect(await isValid()).toBe(true);
     expect(await call('enterLicence', { site: 'example.org' })).toMatch(/^All activation slots/);
     expect(await isValid({ licence: 'unknown' }, earlier)).toBe(false);
-    // One whose slot another site has now takes none by asking.
+    // example.com has the only slot now. A check from example.org does not take it.
     expect(await isValid({ site: 'example.org' }, earlier)).toBe(false);
     expect(read().valid_at).toBe(0);
     expect(await isValid({}, earlier)).toBe(true);
     expect(await rows(service.db, 'activations')).toMatchObject([{ identifier: 'example.com' }]);
-    // The eighth call in this minute is one too many.
+    // The service refuses the eighth call in a minute, so the program relies on its last answer.
     expect(await isValid({}, earlier)).toBe(true);
     expect(read().valid_at).toBeLessThan(now());
     expect(read().ask_after).toBeLessThan(now() + 700);
@@ -83,7 +83,7 @@ describe('the PHP program', () => {
     ['503', (_, response) => response.writeHead(503).end('{"error":{"code":"SERVICE_UNAVAILABLE"}}')],
     ["somebody else's page", (_, response) => response.writeHead(403).end('<html>Forbidden</html>')],
     ['a time-out', () => undefined],
-  ])('goes on by the last answer through %s, for two weeks, and asks again later', async (_, listener) => {
+  ])('relies on its last answer through %s for two weeks, and asks again later', async (_, listener) => {
     const upstream = await startUpstream(listener);
     const api = `http://${upstream.host}`;
     expect(await isValid({ api }, { valid_at: now() - 13 * 86_400, ask_after: 0 })).toBe(true);

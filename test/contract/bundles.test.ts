@@ -18,7 +18,7 @@ import {
 } from '../support/service';
 
 /**
- * Products that include others: 44 is a club of 42 and 43, 45 includes all, 46 is for sale alone, 47 is another club.
+ * Tests products that include others: 44 is a club of 42 and 43, 45 includes all, 46 is sold on its own, 47 is another club.
  */
 
 const PAST = new Date('2020-01-01T00:00:00Z');
@@ -62,7 +62,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     return sent.status === 200 ? 200 : (sent.body as { error: { code: string } }).error.code;
   };
 
-  // First, while the log still has room for this client's rows.
+  // This test comes first, while the log still has room for this client's rows.
   it('a refused activation is logged with the product that it asked for', async () => {
     const license = await issue(42);
     await activate(license, { product_id: '043' });
@@ -115,11 +115,11 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       await removeProduct(service.db, 60);
     });
 
-    it('is not known from a product name: answers have the name of the licence’s own', async () => {
+    it('does not change the name in an answer, which is that of the licence’s own product', async () => {
       expect(await validate(club, { product_id: 43 })).toMatchObject({ product: 'Product 44' });
     });
 
-    it('is the same for many who ask at once, each for its own product and licence', async () => {
+    it('is the same in many requests at once for different products and licences', async () => {
       const asked = [42, 43, 44, 45, 46, 47, undefined].flatMap((product_id) =>
         [club, all, single].map((license) => ({ license, product_id })),
       );
@@ -130,7 +130,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     });
   });
 
-  it('takes one slot, however many of the products ask for it', async () => {
+  it('takes one slot, however many of the products activate', async () => {
     const license = await issue(44);
     for (const product_id of [42, 43, 44, undefined])
       expect(await activate(license, { product_id })).toMatchObject({
@@ -223,18 +223,18 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     });
   });
 
-  it('a club changed while it is used: each answer is what it was before or is after', async () => {
+  it('while a club is changed, each answer is the one from before or after the change', async () => {
     const license = await issue(47);
     const until = Date.now() + 2_000;
     const answers = new Set<unknown>();
-    // On a busy machine, until each answer has been seen.
+    // A busy machine may need longer than that until each answer has been seen.
     const goesOn = () => Date.now() < until || (answers.size < 8 && Date.now() < until + 60_000);
     const ask = async () => {
       while (goesOn()) {
         answers.add(`download ${await download(license, 46)}`);
         answers.add(`activate ${(await activate(license, { product_id: 46 })).status}`);
         answers.add(`valid ${String((await validate(license, { product_id: 46 }))?.valid)}`);
-        // Its own product and the one that stays in the list are covered at every moment.
+        // The club always covers its own product, and the one that stays in its list.
         answers.add(`own ${String((await validate(license, { product_id: 47 }))?.valid)}`);
         answers.add(`kept ${await download(license, 43)}`);
       }
@@ -297,7 +297,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       expect(await service.db(table(service.db, 'product_includes')).where({ product_id: 63 })).toEqual([]);
     });
 
-    it('hold for two who change at once: never a chain of two', async () => {
+    it('hold for two changes at once: an included product never includes another', async () => {
       const ids = [70, 71, 72];
       for (const id of ids) await addProduct(service.db, { id, name: `Product ${id}` }, new Date());
       for (let round = 0; round < 15; round++) {

@@ -15,7 +15,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** A client that changes the same activations again and again leaves a bounded history, which still adds up. */
+/** Tests that a client that changes the same activations again and again leaves a bounded history that still adds up. */
 
 interface EventRow {
   license_id: number;
@@ -73,7 +73,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     }));
   }
 
-  test('renames of an activation are one event of the hour: from the first name to the latest', async () => {
+  test('renames of an activation are one event per hour, from the first name to the latest', async () => {
     const license = await giveLicense(service.db, await givePlan(service.db));
     const rename = (name: string, ip?: string) =>
       call('activate', license, { identifier: 'a.example', name }, ip);
@@ -97,7 +97,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     ]);
   });
 
-  test('a circle of activating and deactivating is two events of the hour, and their counts are the slots', async () => {
+  test('repeated activation and deactivation is two events per hour, whose counts add up to the slots', async () => {
     const license = await giveLicense(service.db, await givePlan(service.db), {}, service.clock.now);
     await call('activate', license, { identifier: 'stays.example' });
     for (let i = 0; i < 20; i++) {
@@ -128,7 +128,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(stdout).toContain('activate, 21 times until 2026-03-20T10:20:29Z');
   });
 
-  test('an operator is told of each change', async () => {
+  test('each change by an operator is an event of its own', async () => {
     const license = await giveLicense(service.db, await givePlan(service.db));
     const { json } = operator(settings);
     for (let i = 0; i < 2; i++)
@@ -141,7 +141,7 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     ]);
   });
 
-  test('of more than 200 changes of different activations in an hour, the rest is counted without texts', async () => {
+  test('after 200 changes of different activations in an hour, further ones are counted without texts', async () => {
     const license = await giveLicense(service.db, await givePlan(service.db));
     const other = await giveLicense(service.db, await givePlan(service.db));
     for (let i = 0; i < 110; i++) {
@@ -160,9 +160,9 @@ describe.each(BACKENDS)('on %s', (_name, backend) => {
     expect(await history(other)).toMatchObject([{ after: { identifier: 'a.example' } }]);
   });
 
-  test('the history is shown by the page, the latest first asked for', async () => {
+  test('the history is read a page at a time, the latest page first', async () => {
     const license = await giveLicense(service.db, await givePlan(service.db));
-    // Written in one second, and out of the order of their ids in another.
+    // a and b have the same time. d, which is refused, comes after c with an earlier time.
     for (const [time, name] of [
       ['12:00:01', 'a'],
       ['12:00:01', 'b'],

@@ -22,10 +22,10 @@ import {
 } from '../support/service';
 
 /**
- * docs/contract.md: a promise of its sections is a row here.
+ * Tests docs/contract.md: each promise of its sections is a row here.
  */
 
-/** The last millisecond of a second: whatever rounds instead of cutting is a second off. */
+/** The last millisecond of a second: code that rounds instead of truncating is a second off. */
 const NOW = new Date('2026-03-01T12:00:00.999Z');
 const NOW_IN_SQL = '2026-03-01 12:00:00';
 const DAY = 24 * 60 * 60 * 1000;
@@ -40,16 +40,16 @@ interface ErrorBody {
   error: { code: string; message: string } & Record<string, unknown>;
 }
 
-/** Apache refuses these itself. */
+/** Reports whether the service sees a path: Apache refuses these two escapes itself. */
 const reachesService = (path: string) => !(ON_PASSENGER && /%(?:00|ZZ)/.test(path));
-/** What Apache and Passenger add to every answer. */
+/** The headers that Apache and Passenger add to every answer. */
 const ofWebServer = ON_PASSENGER && {
   server: expect.stringContaining('Apache') as unknown,
   status: expect.any(String) as unknown,
   'x-powered-by': expect.stringContaining('Passenger') as unknown,
 };
 
-/** Addresses nobody else counts against: the test files share a Redis. */
+/** The network of addresses that no other test file uses, because the files share a Redis. */
 const clients = `10.${Math.floor(Math.random() * 256)}`;
 let clientsGiven = 0;
 function newClient(): string {
@@ -72,7 +72,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       .post(PREFIX + path)
       .set(headers)
       .send(body);
-  /** a body as it stands */
+  /** Sends a body without encoding it. */
   const postRaw = (path: string, type: string, body: string) => {
     const sent = request(service.url).post(PREFIX + path);
     return (type === '' ? sent.unset('Content-Type') : sent.set('Content-Type', type)).send(body);
@@ -82,7 +82,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       .get(PREFIX + path)
       .set(headers);
   const head = (path: string) => request(service.url).head(PREFIX + path);
-  /** a download's bytes */
+  /** Reads the answer as bytes. */
   const getPackage = (path: string, headers: Headers = {}) => get(path, headers).responseType('blob');
   const activate = (body: object) => post('/licenses/activate', body);
   const validate = (body: object) => post('/licenses/validate', body);
@@ -96,7 +96,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     return select('activations').where({ license_id: id }).orderBy('id').pluck<string[]>('identifier');
   }
 
-  /** An active lifetime licence on a plan of its own. */
+  /** Creates an active lifetime licence on a plan of its own. */
   async function give(
     plan: { type?: Type; limit?: number; productId?: number } = {},
     license: Parameters<typeof giveLicense>[2] = {},
@@ -249,7 +249,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       );
     });
 
-    // Decisions, "Order in activate": of several conditions the first one answers.
+    // Decisions, "Order in activate": if several conditions hold, the first one decides the answer.
     it.each<[string, { status?: string; expired?: boolean; full?: boolean }, object, string | undefined]>([
       ['no identifier, unknown key', {}, { license_key: UNKNOWN_KEY }, 'INVALID_REQUEST'],
       [
@@ -434,7 +434,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     const past = '2026-03-01 11:59:59';
     const thisSecond = '2026-03-01 12:00:00';
     const nextSecond = '2026-03-01 12:00:01';
-    /** what is stored; the live state; what activate answers; what a download answers */
+    /** Rows of: stored status, stored expiry, live state, answer of activate, answer of a download. */
     const STATES: [string, string | null, string, string, string][] = [
       ['active', null, 'active', 'ok', 'ok'],
       ['active', nextSecond, 'active', 'ok', 'ok'],
@@ -574,7 +574,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
   });
 
   describe('Requests', () => {
-    /** a pair of aliases; whether the licence is found, or the request is wrong */
+    /** Rows of: situation, fields with the key, status (403 if the licence is not found, 400 if the request is wrong). */
     const ALIASES: [string, (key: string) => Record<string, unknown>, number][] = [
       ['license_key', (key) => ({ license_key: key }), 200],
       ['dlid', (key) => ({ dlid: key }), 200],
@@ -603,7 +603,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       const { key } = await give({ productId: 51 });
       const query = new URLSearchParams(body(key) as Record<string, string>).toString();
       const response = await get(`/downloads/51?${query}`);
-      // Nothing is published for this product: a key that is found gets as far as that.
+      // This product has no release, so a key that is found gets 404.
       expect(response.status).toBe(status === 200 ? 404 : status);
     });
     it.each<[string, (key: string) => string, number]>([
@@ -715,7 +715,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     const form = 'application/x-www-form-urlencoded';
     const good = { license_key: UNKNOWN_KEY, identifier: 'a.example' };
     const endpoints = ['activate', 'validate', 'deactivate'];
-    /** what is wrong, how it is sent, what the message names */
+    /** Rows of: what is wrong, content type, body, what the message names. */
     const MALFORMED: [string, string, object | string, RegExp][] = [
       ['nothing', json, '', /license_key/],
       ['an empty object', json, {}, /license_key/],
@@ -781,7 +781,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       });
     });
     it.each(endpoints)(
-      '%s refuses an identifier that is not UTF-8, as which two devices would be one',
+      '%s refuses an identifier that is not UTF-8, because two devices could become one',
       async (endpoint) => {
         const { id, key } = await give();
         const response = await fetch(`${service.url}${PREFIX}/licenses/${endpoint}`, {
@@ -821,7 +821,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       ['a line break in the name', '"a\\nb"'],
       ['a lone surrogate in the name', '"a\\ud83db"'],
       ['a name that was not UTF-8', '"M\\ufffdller"'],
-    ])('activate refuses %s, and to others it is a field they do not know', async (_what, name) => {
+    ])('activate refuses %s, and the other calls ignore the field', async (_what, name) => {
       const { id, key } = await give();
       const body = `{"license_key":"${key}","identifier":"a.example","name":${name}}`;
       const response = await postRaw('/licenses/activate', json, body);
@@ -834,7 +834,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     it.each<[string, unknown]>([
       ['null', null],
       ['blank', '  '],
-    ])('a name that is %s is none', async (_what, name) => {
+    ])('a name that is %s counts as absent', async (_what, name) => {
       const { id, key } = await give();
       expect((await activate({ license_key: key, identifier: 'a.example', name })).status).toBe(200);
       expect(await select('activations').where({ license_id: id }).pluck('name')).toEqual([null]);
@@ -907,7 +907,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       '2001:db8::zz',
       'fe80::1%eth0',
     ])(
-      'domain: %j is none: 400 on activate and deactivate, not activated on validate',
+      'domain: %j is not one: 400 on activate and deactivate, not activated on validate',
       async (identifier) => {
         const { id, key } = await give();
         for (const endpoint of ['activate', 'deactivate'])
@@ -1027,7 +1027,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
   });
 
   describe('product_id', () => {
-    /** the path after `/updates` or `/downloads`; whether it names product 42, no product, or nothing */
+    /** Rows of: path after `/updates` or `/downloads`, and whether it names product 42, no product or nothing valid. */
     const IDS: [string, 42 | 'none' | 'invalid'][] = [
       ['/42', 42],
       ['/42/', 42],
@@ -1038,7 +1038,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       ['/-42', 'none'],
       ['/41999', 'none'],
       ['/4294967296', 'none'],
-      // These would be 42 if they were cut to 32 or 64 bits.
+      // These would be 42 if they were truncated to 32 or 64 bits.
       ['/4294967338', 'none'],
       ['/18446744073709551658', 'none'],
       [`/${'9'.repeat(400)}`, 'none'],
@@ -1104,7 +1104,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       await giveRelease(service, { productId: 60, version: '3.0.0', draft: true });
       await giveRelease(service, { productId: 60, version: '1.0.0' });
       await withdrawRelease(service.db, 60, '1.0.0', new Date());
-      // 61 has nothing published; the packages of 62, 63 and 64 cannot be read inside the folder
+      // 61 has no release. The packages of 62, 63 and 64 are missing, a link out of the folder, and a broken link.
       for (const [productId, replace] of [
         [62, () => undefined],
         [63, (path: string) => symlinkSync(temporaryFolder(), path)],
@@ -1146,7 +1146,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     const NO_RELEASE: Answer = [404, 'No download is available for this product', 'DOWNLOAD_NOT_FOUND'];
     const NO_FILE: Answer = [404, 'The package file is missing', 'FILE_NOT_FOUND'];
 
-    /** situation, path, which key, further query: of several situations the first in the decided order answers */
+    /** Rows of: situation, path, key, further query, answer. The first of several situations, in the decided order, answers. */
     const REFUSALS: [string, string, string, string, Answer][] = [
       ['no key', '/60', '', '', NO_KEY],
       ['no key, product_id not an integer', '/abc', '', '', NO_KEY],
@@ -1299,7 +1299,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     );
 
     describe('conditions and ranges', () => {
-      /** headers (E stands for the ETag, N for the size), status, Content-Range, first and last byte sent */
+      /** Rows of: headers, status, Content-Range, first and last byte sent. E is the ETag, N the size, L the last position. */
       const RANGES: [Headers, number, string | undefined, [string, string] | undefined][] = [
         [{ Range: 'bytes=0-9' }, 206, 'bytes 0-9/N', ['0', '9']],
         [{ Range: 'bytes=10-10' }, 206, 'bytes 10-10/N', ['10', '10']],
@@ -1476,7 +1476,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         expect(page.text).not.toMatch(/<script|<style|style=|https?:/);
       },
     );
-    // The site answers these, which test/hosting/passenger.ts asserts.
+    // On shared hosting the site answers these addresses (test/hosting/passenger.ts).
     whereNotHosted(it).each([
       '/api/index.php/v1/licensingx/updates/42',
       '/updates/42',
@@ -1527,8 +1527,8 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       ];
       expect(new Set(ids).size).toBe(3);
     });
-    // A visitor of shared hosting could send one: no proxy of the seller's takes it away.
-    whereNotHosted(it)('takes over the id a trusted proxy gives, when it is one', async () => {
+    // On shared hosting, the seller has no proxy that removes an id sent by a visitor.
+    whereNotHosted(it)('adopts a well-formed id from a trusted proxy', async () => {
       expect(idOf(await get('/updates/42', { 'X-Request-Id': 'proxy-1234.abc' }))).toBe('proxy-1234.abc');
       for (const given of ['two words', 'x'.repeat(200), 'a"b'])
         expect(idOf(await get('/updates/42', { 'X-Request-Id': given }))).not.toBe(given);
@@ -1536,7 +1536,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
     it('has the id of the answer in the log, for a refusal and for a fault', async () => {
       const { id, key } = await give();
       const refused = await validate({ license_key: UNKNOWN_KEY });
-      // Rows that no command writes: nothing in the code expects them.
+      // No command writes such values, so the code does not expect them.
       const { plan_id } = await storedLicense(id);
       await select('plans').where('id', Number(plan_id)).update({ activation_type: 'nonsense' });
       const failed = await activate({ license_key: key, identifier: 'a.example' });
@@ -1555,7 +1555,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
   });
 
   describe('7, 8 The rate limit', () => {
-    /** Smaller than the default, which one test tries. */
+    /** Smaller than the default, which one test tries too. */
     const LIMIT = 6;
     let limited: TestService;
     let planId: number;
@@ -1637,7 +1637,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       }
       expect((await download(client)).status).toBe(403);
       expect((await updates(from(newClient()))).status).toBe(200);
-      // What was refused did nothing.
+      // The refused calls changed nothing.
       expect(await limited.db(table(limited.db, 'licenses')).where({ id }).first()).toMatchObject({
         check_count: 0,
         activations_used: 0,
@@ -1686,7 +1686,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
       const logged = (of = ip) => limited.db(table(limited.db, 'access_log')).where({ ip: of });
       await eventually(async () => expect(await logged()).toHaveLength(1));
       await times(5, updates, from(ip));
-      // What comes later is written later.
+      // Entries are written in order, so a second one of the first address would be stored before this one.
       const later = newClient();
       await times(LIMIT + 5, updates, from(later));
       await eventually(async () => expect(await logged(later)).toHaveLength(1));
@@ -1746,7 +1746,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
         expect(allowed).toBe(2);
         expect(wait).toBeGreaterThanOrEqual(1);
         expect(wait).toBeLessThanOrEqual(2);
-        // Real time: the window has to end.
+        // The window ends in real time.
         await sleep(wait * 1000 + 50);
         expect((await request(small.url).get(`${PREFIX}/updates/42`).set(client)).status).toBe(200);
       } finally {
@@ -1757,7 +1757,7 @@ describe.each(BACKENDS)('The contract on %s', (_name, backend) => {
 });
 
 describe('The client address', () => {
-  /** trusted proxies, the peer, X-Forwarded-For, and who that is */
+  /** The trusted proxies, and rows of: situation, peer, X-Forwarded-For, address of the client. */
   const PROXIES = '127.0.0.1,10.0.0.0/8,2001:db8:aaaa::/48';
   const ADDRESSES: [string, string, string | undefined, string][] = [
     ['a trusted peer without the header', '127.0.0.1', undefined, '127.0.0.1'],
@@ -1808,7 +1808,7 @@ describe('The client address', () => {
     expect(response.headers['x-request-id']).not.toBe('mine-1234');
   });
 
-  // Passenger listens, at the address of Apache.
+  // Under Passenger, Apache decides on the address to listen at.
   whereNotHosted(it).each<[string, Settings, string]>([
     [
       'a peer whose IPv4 address comes mapped into IPv6',

@@ -12,7 +12,7 @@ import { startMariaDb } from '../support/servers';
 import { createMariaDbDatabase, migrateNew } from '../support/service';
 import { eventually } from '../support/processes';
 
-/** Limits that processes share by the database. A process is a handle of its own here; test/hosting has real ones. */
+/** Tests limits that processes share through the database. A process is only a database handle here; test/hosting starts real ones. */
 
 const LIMIT = 60;
 const PREFIX = 'x_';
@@ -24,7 +24,7 @@ let dbs: Db[] = [];
 let limiters: (Limiter & { stop(): void })[] = [];
 let changes: boolean[] = [];
 
-/** @param timeoutFactor by default so large that a busy machine counts in the database */
+/** @param timeoutFactor large by default, so that even a busy machine counts in the database */
 async function open(
   count: number,
   url: string | Promise<string> = shared,
@@ -74,7 +74,7 @@ test('of 200 requests at once over two processes 60 are let in, and one refusal 
   expect(changes).toEqual([]);
 });
 
-test('who is over the limit is refused without a write, and is let in when the limit is raised', async () => {
+test('a client over the limit is refused without a write, and let in once the limit is raised', async () => {
   const [one, other] = pair();
   for (let i = 0; i <= LIMIT; i++) await one('api', 'flood');
   const before = await stored();
@@ -86,7 +86,7 @@ test('who is over the limit is refused without a write, and is let in when the l
   expect((await one('api', 'flood')).allowed).toBe(true);
 });
 
-test('a question without points counts nothing', async () => {
+test('a question for zero points counts nothing', async () => {
   const [one, other] = pair();
   const ask = () => one('hook_failures', 'peer', 0);
   expect(await ask()).toEqual({ allowed: true, retryAfter: 60, first: false });
@@ -167,23 +167,26 @@ describe('downloads', () => {
   test.each([
     ['refused', { is: 'refused' } as const, 6],
     ['granted', { is: 'granted', unit: '42 2.1.0' } as const, 60],
-  ])('of more at once over two processes, as many of a key are %s as may be', async (full, outcome, most) => {
-    settings.limits.download = 6;
-    const request = requests(outcome);
-    const statuses = await inParallel(most + 20, (i) => request(i, 1));
-    expect(statuses.filter((one) => one === undefined)).toHaveLength(most);
-    expect(statuses.filter((one) => one === full)).toHaveLength(20);
-    expect(changes).toEqual([]);
-  });
+  ])(
+    'of too many at once over two processes, exactly the limit of a key is %s',
+    async (full, outcome, most) => {
+      settings.limits.download = 6;
+      const request = requests(outcome);
+      const statuses = await inParallel(most + 20, (i) => request(i, 1));
+      expect(statuses.filter((one) => one === undefined)).toHaveLength(most);
+      expect(statuses.filter((one) => one === full)).toHaveLength(20);
+      expect(changes).toEqual([]);
+    },
+  );
 
-  test('what a page counts with a key counts as a guess', async () => {
+  test('a look-up of a key by a page counts as a guess', async () => {
     for (let i = 0; i < LIMIT; i++) await limiters[0]!('download', '203.0.113.6');
     const taken = await limiters[1]!.downloads.take({ client: '203.0.113.6', key: 'k', isCheck: false });
     expect(taken).toMatchObject({ full: 'unknown', first: true, endsIn: expect.any(Number) });
     expect(taken.endsIn).toBeGreaterThan(50_000);
   });
 
-  test('a download of what was checked before counts no more, in another process too', async () => {
+  test('a download after its check does not count again, even in another process', async () => {
     settings.limits.download = 6;
     const [one, other] = pair();
     const granted = { is: 'granted', unit: '42 2.1.0' } as const;
@@ -208,7 +211,7 @@ describe('downloads', () => {
   });
 });
 
-test('while somebody holds a row for long, requests are counted in memory after a second, and in the database later', async () => {
+test('while another connection holds a row, requests are counted in memory after a second, and later in the database', async () => {
   await close();
   await open(2, undefined, 1);
   const [one] = pair();

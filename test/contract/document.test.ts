@@ -8,7 +8,7 @@ import { version } from '../../src/app/version';
 import { sendRaw } from '../support/raw-http';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 
-/** The OpenAPI document and its page. That it says what is answered is checked for every answer of the tests. */
+/** Tests the OpenAPI document and its page. The answers of all tests are compared with the document. */
 
 const ROOT = join(__dirname, '../..');
 
@@ -41,7 +41,7 @@ test('each operation has a name of its own', () => {
   for (const name of names) expect(name).toMatch(/^[a-z][A-Za-z]+$/);
 });
 
-test('the document is served to everybody, and asked for again by its ETag', async () => {
+test('the document is served to anyone, and revalidated by its ETag', async () => {
   const served = await api().get(`${PREFIX}/openapi.json`).expect(200);
   expect(served.body).toEqual(JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')));
   expect(served.headers).toMatchObject({
@@ -77,6 +77,8 @@ test.each(['/docs', '/docs/'])(
     const policy = headers['content-security-policy'] as string;
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
     expect(policy).not.toContain('unsafe');
+    // Only the pages have fonts of their own (test/pages/security.test.ts).
+    expect(policy).not.toContain('font-src');
     expect(policy).toContain("frame-ancestors 'none'");
     expect(text).not.toMatch(/<style|style=|<script>|\son\w+=/);
     const base = `http://x${PREFIX}${path}`;
@@ -93,7 +95,7 @@ test('nothing else is in the folder of the page', async () => {
     await api().get(`${PREFIX}/docs/${name}`).expect(404);
 });
 
-/** A script of a dependency that runs at the installation may do anything, such as report home. */
+/** The install script of a dependency may do anything, such as report home. */
 test('no dependency runs a script when it is installed', () => {
   const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as unknown;
   const { packages } = read('package-lock.json') as {
@@ -109,8 +111,8 @@ test('no dependency runs a script when it is installed', () => {
   );
   expect(Object.values(allowScripts)).not.toContain(true);
   expect(scarfSettings).toEqual({ enabled: false });
-  // npm 10 reads the list above nowhere.
+  // npm 10 ignores the list above.
   expect(readFileSync(join(ROOT, '.npmrc'), 'utf8').split('\n')).toContain('ignore-scripts=true');
-  // None of them reaches an installation of ours.
+  // A seller's installation has none of these packages.
   expect(scripted.filter(([, { dev }]) => dev !== true)).toEqual([]);
 });

@@ -20,7 +20,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** `check=1` on a download: the same verdict, as data. 42 is an extension, 44 a club of it, 43 is for sale alone. */
+/** Tests `check=1` on a download: the same verdict, as data. 42 is an extension, 44 a club that includes it, 43 is sold on its own. */
 
 const NOW = new Date('2026-07-15T12:00:00Z');
 const END = '2026-06-30T23:59:59Z';
@@ -129,7 +129,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       'DOWNLOAD_NOT_FOUND',
       { ...bare, version: null, entitled_version: null, latest: null, renew_url: null, support_url: null },
     ],
-    // The club's own address, and that of the extension where the club has none.
+    // A club without an address of its own has the extension's.
     ['club', '', 42, null, { ...latest, renew_url: 'https://shop.example/club' }],
     [
       'club',
@@ -153,7 +153,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       'LICENSE_NOT_FOUND',
       { ...bare, version: null, entitled_version: null, latest: null, renew_url: null, support_url: null },
     ],
-    // A larger licence helps where a product or a free slot is missing.
+    // An upgrade is offered where a larger licence would help: a product or a free slot is missing.
     ['elsewhere', '', 42, 'PRODUCT_MISMATCH', { ...latest, entitled_version: null, upgrade_url: UPGRADE }],
     ['full', '&identifier=new.example', 42, 'ACTIVATION_NOT_FOUND', { ...latest, upgrade_url: UPGRADE }],
     ['full', '&identifier=taken.example', 42, null, latest],
@@ -170,17 +170,17 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       'cache-control': 'no-store',
     });
     expect(check.headers).not.toHaveProperty('content-disposition');
-    // The download itself is refused with this code and message, or given.
+    // The download itself is refused with this code and message, or succeeds.
     const { error } = download.body as { error?: { code: string; message: string } };
     expect(error?.code ?? null).toBe(code);
     expect(check.body).toEqual({
       data: { allowed: code === null, code, message: error?.message ?? '', ...data },
     });
-    // The form of a download's refusal depends on the key's name, that of a check does not.
+    // The name of the key's parameter decides the format of a refused download, but not of a check.
     expect((await ask(`${productId}?dlid=${keyOf(name)}${query}&check=1`)).body).toEqual(check.body);
   });
 
-  it('says whether the latest is a security release, whichever version was asked for, and else nothing', async () => {
+  it('marks the latest version if it is a security release, whichever version was asked for', async () => {
     const says = async (query: string) =>
       ((await ask(`42?dlid=${keyOf('good')}&check=1${query}`)).body as { data: { security?: true } }).data;
     await editRelease(service.db, 42, '2.0.0', { security: true });
@@ -195,7 +195,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   });
 
   it.each(['42', '42?dlid=', '42?license_key=', 'abc?dlid=KEY', 'abc?license_key=KEY', '?dlid=KEY'])(
-    'a request that cannot be read is answered as without it: %s',
+    'a malformed request is answered as without check=1: %s',
     async (path) => {
       const [download, check] = [
         await ask(path),
@@ -207,7 +207,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     },
   );
 
-  it('tells nothing of a licence by a key that has ended', async () => {
+  it('reveals nothing about a licence to a key that has ended', async () => {
     const { id } = licenses.get('good')!;
     const context = { actor: 'operator:test', now: NOW };
     const { key, stored } = await addKey(service.db, id, {}, undefined, context);
@@ -233,7 +233,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   it('is logged and measured as a check, not as a download', async () => {
     const { db } = service;
     const { key, id } = await giveLicense(db, await givePlan(db));
-    // Another client: the one above had more different accesses than are logged one by one.
+    // Another client, because the one above has had too many different accesses to be logged one by one.
     for (const query of ['', '&version=9.9'])
       await ask(`42?dlid=${key}&check=1${query}`).set('X-Forwarded-For', '198.51.100.7');
     await eventually(async () =>
@@ -250,7 +250,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   });
 });
 
-it('counts in the bucket of downloads, and a refusal is that of a download', async () => {
+it('counts against the limit of downloads, and is refused like a download', async () => {
   const service = await startTestService({ LICENSING_DOWNLOAD_RATE_LIMIT: '2' });
   try {
     const { key } = await giveLicense(service.db, await givePlan(service.db));

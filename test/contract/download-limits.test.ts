@@ -25,7 +25,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Downloads and checks count by their outcomes: docs/api-errors.md, "Limits". */
+/** Tests that downloads and checks count by their outcomes (docs/api-errors.md, "Limits"). */
 
 const newRedisUrl = () => `${process.env.TEST_REDIS_URL as string}/${Math.floor(Math.random() * 4_096)}`;
 
@@ -49,7 +49,7 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
   }
   const newAddress = () => `2001:db8:${randomBytes(2).toString('hex')}:1::/64`;
 
-  /** A key, whether it is a check, and what comes of it (of a granted one the unit); or which count is full. */
+  /** A request and its outcome, which is the unit if it is granted; or the count that is full. */
   type Step = [key: string | undefined, kind: 'check' | 'download', outcome: string, full?: string];
   const granted = (unit: string): DownloadOutcome => ({ is: 'granted', unit });
 
@@ -135,7 +135,7 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
     await follow(await newLimiter(), newAddress(), steps);
   });
 
-  it('are those of each address, and end with the window', async () => {
+  it('belong to one address, and end with the window', async () => {
     const limiter = await newLimiter(undefined, 1);
     const [one, other] = [newAddress(), newAddress()];
     await follow(limiter, one, times(LIMIT, ['a', 'download', 'unknown']));
@@ -151,14 +151,14 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
     await follow(limiter, one, [['good', 'download', '42 1.0']]);
   });
 
-  it('are shared with what the pages ask by a key', async () => {
+  it('are shared with the look-ups of keys by the pages', async () => {
     const limiter = await newLimiter();
     const client = newAddress();
     for (let i = 0; i < LIMIT; i++) expect((await limiter('download', client)).allowed).toBe(true);
     await follow(limiter, client, [['good', 'download', '', 'unknown']]);
   });
 
-  it('let in no more at once than there is room for', async () => {
+  it('let in no more requests at once than the limit has room for', async () => {
     const url = newUrl();
     const limiters = [await newLimiter(url), url === undefined ? undefined : await newLimiter(url)];
     const asked = { client: newAddress(), key: 'guess', isCheck: false };
@@ -177,29 +177,32 @@ describe.each(STORES)('the counts in %s', (_name, newUrl) => {
   it.each<[string, DownloadOutcome, number]>([
     ['refused', { is: 'refused' }, LIMIT],
     ['granted', granted('42 1.0'), 10 * LIMIT],
-  ])('of more at once over two processes, as many of a key are %s as may be', async (full, outcome, most) => {
-    const url = newUrl();
-    const one = await newLimiter(url);
-    const other = url === undefined ? one : await newLimiter(url);
-    const asked = { client: newAddress(), key: 'own', isCheck: false };
-    const letIn = await Promise.all(
-      Array.from({ length: 2 * most }, async (_, i) => {
-        const { downloads } = i % 2 === 0 ? one : other;
-        for (;;) {
-          const taken = await downloads.take(asked);
-          if (taken.full === undefined) {
-            await sleep(Math.random() * 3);
-            await downloads.settle(asked, outcome);
-            return true;
+  ])(
+    'of too many at once over two processes, exactly the limit of a key is %s',
+    async (full, outcome, most) => {
+      const url = newUrl();
+      const one = await newLimiter(url);
+      const other = url === undefined ? one : await newLimiter(url);
+      const asked = { client: newAddress(), key: 'own', isCheck: false };
+      const letIn = await Promise.all(
+        Array.from({ length: 2 * most }, async (_, i) => {
+          const { downloads } = i % 2 === 0 ? one : other;
+          for (;;) {
+            const taken = await downloads.take(asked);
+            if (taken.full === undefined) {
+              await sleep(Math.random() * 3);
+              await downloads.settle(asked, outcome);
+              return true;
+            }
+            if (taken.full !== 'doubt') return taken.full;
+            await sleep(1);
           }
-          if (taken.full !== 'doubt') return taken.full;
-          await sleep(1);
-        }
-      }),
-    );
-    expect(letIn.filter((one) => one === true)).toHaveLength(most);
-    expect(letIn.filter((one) => one === full)).toHaveLength(most);
-  });
+        }),
+      );
+      expect(letIn.filter((one) => one === true)).toHaveLength(most);
+      expect(letIn.filter((one) => one === full)).toHaveLength(most);
+    },
+  );
 
   it('let in one download for a check, though several arrive at once', async () => {
     const { downloads } = await newLimiter();
@@ -312,7 +315,7 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
         ask(address, `dlid=${generateKey()}${i % 2 === 0 ? '&check=1' : ''}`),
       ),
     );
-    // A check of an unknown key is answered with its verdict.
+    // With an unknown key, a check answers 200 and a download 403: all but 429 were let in.
     const letIn = statuses.filter((status) => status !== 429);
     expect(letIn).toHaveLength(LIMIT);
     expect(await update(address, key)).toEqual([429, 429]);
@@ -323,7 +326,7 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
         1,
       );
     });
-    // One by one, with malformed ones among them
+    // Send them one by one, some of them malformed.
     const slow = newAddress();
     const sent = ['', 'dlid=', `dlid=${generateKey()}`];
     for (let i = 0; i < LIMIT; i++)
@@ -331,7 +334,7 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
     expect(await ask(slow, `dlid=${key}`)).toBe(429);
   });
 
-  it('lets a host full of ended licences hurt nobody beside it', async () => {
+  it('does not let many ended licences on a host affect the other licences there', async () => {
     const address = newAddress();
     const [good = ''] = await give(1);
     const keys = await give(10, ended);
@@ -340,7 +343,7 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
       expect(new Set(statuses)).toEqual(new Set([403]));
     }
     expect(await update(address, good)).toEqual([200, 200]);
-    // A key that was replaced is unknown to clients, and no guess.
+    // A replaced key is answered like an unknown one, but does not count as a guess.
     const replaced = await giveLicense(service.db, plan);
     await rekey(service.db, replaced.id, {}, undefined, {
       actor: 'operator:test',
@@ -352,7 +355,7 @@ describe.each(STORES)('a service that counts in %s', (_name, newUrl) => {
     const [worst = ''] = keys;
     for (let i = 5; i < LIMIT; i++) expect(await ask(address, `dlid=${worst}`)).toBe(403);
     expect(await ask(address, `dlid=${worst}`)).toBe(429);
-    // In another spelling it is the same key.
+    // Another spelling is still the same key.
     expect(await ask(address, `dlid=${worst.toLowerCase().replaceAll('-', '')}`)).toBe(429);
     expect(await ask(address, `dlid=${keys[1]}`)).toBe(403);
     expect(await update(address, good)).toEqual([200, 200]);

@@ -14,10 +14,10 @@ import {
   type TestService,
 } from '../support/service';
 
-/** What clients are told by a licence's other keys: those that have ended, that overlap, and with a limit of their own. */
+/** Tests the answers to a licence's other keys: keys that have ended, that overlap, or that have a limit of their own. */
 
 const NOW = new Date('2026-08-01T12:00:00Z');
-/** nobody's key, in the form of ours */
+/** A well-formed key that belongs to no licence. */
 const UNKNOWN = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 
 interface Answer {
@@ -51,7 +51,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   });
   afterAll(() => service.stop());
 
-  /** Only the first of a client's many different refusals are logged one by one. */
+  /** Each key gets its own client, because only the first of a client's many different refusals are logged one by one. */
   const clients: string[] = [];
   const clientOf = (key: string) =>
     `198.51.100.${clients.includes(key) ? clients.indexOf(key) + 1 : clients.push(key)}`;
@@ -72,7 +72,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     return { ...data, ...error };
   }
 
-  /** Every request that a key can come with. */
+  /** Builds every request that can carry a key. */
   function requests(key: string): Record<string, request.Test> {
     const client = { 'X-Forwarded-For': clientOf(key) };
     const post = (verb: string, body: object) =>
@@ -106,7 +106,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     return all;
   }
 
-  it('answers an ended key in every endpoint like one that nobody has, and counts nothing', async () => {
+  it('answers an ended key in every endpoint like an unknown one, and counts nothing', async () => {
     const unknown = await answers(UNKNOWN);
     for (const [name, { status }] of Object.entries(unknown))
       expect([name, status]).toEqual([name, name === 'activate, nothing' ? 400 : 403]);
@@ -128,7 +128,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(before).toMatchObject({ check_count: 0, activations_used: 1 });
     expect(await rows(service.db, 'activations')).toEqual(activations);
 
-    // The log knows better: which licence, and which key.
+    // The log names the licence and the key, which the answers conceal.
     await eventually(async () => {
       const logged = (await rows<Logged>(service.db, 'access_log')).filter(
         ({ key_hint: hint, outcome }) => hint === ended.key.slice(-8) && outcome === 'LICENSE_NOT_FOUND',
@@ -165,7 +165,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     service.clock.now = start;
   });
 
-  it('records what comes by a key that is being replaced for the one in its place, with one limit for both', async () => {
+  it('records activations by a key that is being replaced under its replacement, with one limit for both', async () => {
     const { id, main } = await license(5);
     const given = await add(id, { activationLimit: 2, label: 'Bakery' });
     await call('activate', given.key, 'a.example');
@@ -194,7 +194,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(main).not.toBe(next.stored.id);
   });
 
-  it('shows by a key with a limit the smaller limit and its own use', async () => {
+  it('answers a key that has a limit with the smaller limit and the key’s own use', async () => {
     const { id, key: main } = await license(3);
     const small = await add(id, { activationLimit: 1 });
     const large = await add(id, { activationLimit: 9 });
@@ -207,7 +207,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     });
     expect(await call('validate', large.key)).toMatchObject({ activation_limit: 3, activations_used: 0 });
     expect(await call('validate', main)).toMatchObject({ activation_limit: 3, activations_used: 2 });
-    // What is activated already, by whichever key, is success and takes nothing.
+    // Activating an active site again succeeds with any key, and takes no slot.
     expect(await call('activate', small.key, 'a.example')).toMatchObject({ status: 'active' });
     expect(await call('activate', small.key, 'c.example')).toMatchObject({
       ...{ code: 'ACTIVATION_LIMIT_REACHED', activation_limit: 1, activations_used: 1 },
@@ -215,7 +215,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await call('activate', large.key, 'c.example')).toMatchObject({
       ...{ activation_limit: 3, activations_used: 1 },
     });
-    // Of both limits that are reached, the licence's.
+    // Both limits are reached, and the answer has the licence's.
     expect(await call('activate', small.key, 'd.example')).toMatchObject({
       ...{ code: 'ACTIVATION_LIMIT_REACHED', activation_limit: 3, activations_used: 3 },
     });

@@ -9,14 +9,14 @@ import { openRaw, type RawAnswer, type RawConnection } from '../support/raw-http
 import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 
 /**
- * Requests made by chance from a grammar of what clients send and what nobody should. Each is made from a number of its
- * own: `FUZZ_SEED=1234567 npx jest test/fuzz` sends the one that failed again.
+ * Sends random requests from a grammar that has correct requests and absurd ones. Each request has a seed of its own:
+ * `FUZZ_SEED=1234567 npx jest test/contract/fuzz` repeats the one that failed.
  */
 
 const REQUESTS = runs(2_000, 100_000);
 const CLIENTS = 8;
 const replayed = process.env.FUZZ_SEED;
-/** The same requests in every short run, others in each long one. */
+/** Fixed in short runs, which always send the same requests. Long runs send others each time. */
 const firstSeed =
   replayed === undefined ? (IS_WHOLE ? Math.floor(Math.random() * 2 ** 31) : 1) : Number(replayed);
 
@@ -35,12 +35,12 @@ const TEXTS = new Set([
   'Activation not found',
   'No download is available for this product',
   'This address does not answer that method',
-  // from the HTTP parser, before any route
+  // The HTTP parser sends these, before any route.
   'The request has characters that are not allowed. Please check the license key.',
   'The request headers are too large',
 ]);
 const STATUSES = new Set([200, 206, 304, 400, 403, 404, 405, 412, 415, 416, 431]);
-/** Words of the inside that no answer may have; none of them is sent. */
+/** Internal words that no answer may contain. The requests do not contain them either. */
 const INSIDE =
   /node_modules|\/src\/|\/dist\/|\.(?:ts|js):\d|\n\s+at |SQLITE|SELECT |UPDATE |licensing_|stack|knex|koa|Error:/i;
 
@@ -115,7 +115,7 @@ after ${before}`,
   expect(failures.join('\n\n')).toBe('');
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   if (replayed !== undefined) return;
-  // The grammar reaches the inside: good answers, and every kind of refusal.
+  // The grammar gets past the parser: it leads to good answers and to every kind of refusal.
   expect([...outcomes.keys()]).toEqual(
     expect.arrayContaining(['200', '206', '400', '403', '404', '405', '431', 'closed']),
   );
@@ -126,13 +126,13 @@ after ${before}`,
   expect(grown).toBeLessThan(40);
 }, 1_800_000);
 
-/** @returns what is wrong with an answer */
+/** Returns the fault of an answer, or `undefined` if it is right. */
 function complaint(
   { status, headers, names, body }: RawAnswer,
   head: boolean,
   last: boolean,
 ): string | undefined {
-  // Node's own, for a request without Host.
+  // Node itself answers a request without Host.
   if (last && status === 400 && body.length === 0) return undefined;
   if (!STATUSES.has(status)) return "a status that is not the contract's";
   if (headers.has('x-powered-by') || headers.has('server')) return 'a header tells of the program';
@@ -165,10 +165,10 @@ function complaint(
 }
 
 interface Chance {
-  /** a whole number from 0 to n - 1 */
+  /** Returns a whole number from 0 to n - 1. */
   below(n: number): number;
   of<T>(choices: readonly T[]): T;
-  /** true so often, 0 to 1 */
+  /** Returns true with a probability from 0 to 1. */
   now(share: number): boolean;
 }
 
@@ -480,7 +480,7 @@ function makeRequest(seed: number): Made {
     if (body.length === 0) payload = Buffer.from('0\r\n\r\n');
   } else if (body !== undefined) lines.push(`Content-Length: ${body.length}`);
   if (chance.now(0.04)) {
-    // No HTTP that one could go on after.
+    // Break the HTTP in a way that ends the connection.
     last = true;
     const odd = chance.below(8);
     if (odd === 0) lines.splice(1, 1);
@@ -500,7 +500,7 @@ function makeRequest(seed: number): Made {
       ]);
     if (odd === 7) lines[0] = `CONNECT ${chance.of(['localhost:80', target])} HTTP/1.1`;
   }
-  // The target's and the headers' bytes as they are; the body's are made already.
+  // latin1 keeps each byte of the target and the headers. The body is encoded already.
   const top = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   return { bytes: Buffer.concat([top, payload ?? Buffer.alloc(0)]), head: method === 'HEAD', last };
 }
@@ -541,11 +541,11 @@ function makeTarget(chance: Chance, endpoint: string, posts: boolean): string {
 
 function spell(chance: Chance, value: string): string {
   if (chance.now(0.8)) return encodeURIComponent(value.toWellFormed());
-  // Raw bytes, as some clients send them.
+  // Some clients send raw bytes.
   return Buffer.from(value, 'utf8').toString('latin1').replace(/[&#]/g, '');
 }
 
-/** A blank or line break would end the request line. */
+/** Replaces blanks and line breaks, which would end the request line. */
 function withoutBlanks(target: string): string {
   return target.replace(/[\s\0]/g, '+');
 }
@@ -602,7 +602,7 @@ function makeForm(chance: Chance): string {
   return fields.join('&');
 }
 
-/** As text, not by JSON.stringify alone: a repeated name and `__proto__` have to reach the service. */
+/** Writes an object as text, because JSON.stringify cannot write repeated names or `__proto__`. */
 function makeJson(chance: Chance): string {
   if (chance.now(0.05)) return value(chance, 3);
   const fields: string[] = [];
@@ -679,7 +679,7 @@ function show(bytes: Buffer): string {
   return JSON.stringify(shown.length > 1_500 ? `${shown.slice(0, 1_500)}... (${shown.length})` : shown);
 }
 
-/** MB in use after everything that can go has gone. */
+/** Returns the MB in use after a garbage collection. */
 function heap(): number {
   setFlagsFromString('--expose_gc');
   (runInNewContext('gc') as () => void)();

@@ -23,8 +23,8 @@ import { ONE_KIND, newPlace, PREFIX, startTestService, type TestService } from '
 import { signDigistore24 } from '../support/shop-senders';
 
 /**
- * Requests made by chance from the document, for every operation. None may fail the service (500), and every answer
- * must be one that the document has, which the recorder judges. Before them each operation is called once as it should.
+ * Sends random requests from the document to every operation. None may make the service fail (500), and the document must
+ * describe every answer, which the recorder checks. Before that, each operation is called once correctly.
  */
 
 const REQUESTS = runs(5, 200);
@@ -38,16 +38,16 @@ const resolve = (schema: Schema): Schema =>
     ? schema
     : (document.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema);
 
-/** Their requests are a browser's (document.test.ts). */
+/** Operations that serve files to a browser (document.test.ts). */
 const FILES = new Set(['readFrontPage', 'readDocument', 'readDocumentPage', 'readDocumentPageFile']);
-/** They leave what others find: they only add, or change something of the whole shop. */
+/** Operations that other operations do not notice: they only add something, or change a setting of the whole shop. */
 const ADDING =
   /^(?:add(?!License)|explain|import|issueLicense|makeLicenseFile|preview|receive|reset|reveal|send|set|testWebhook|updateSettings|upload|validate)/;
-/** What such an operation was called for once is gone, or at its end. */
+/** Operations that use up their object: after one call it is deleted, or in a final state. */
 const SPENDING =
   /^(?:assign|cancel|issueUnm|leave|publish|reinstate|rekey|remove|retire|revoke|unmap|withdraw)/;
 
-/** Those that leave what they find come first: requests by chance may remove what any of them finds. */
+/** Operations that leave the world as it is come first, because random requests to the others may remove any part of it. */
 const OPERATIONS = Object.entries(document.paths)
   .flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -59,12 +59,12 @@ const OPERATIONS = Object.entries(document.paths)
   )
   .sort((one, other) => Number(other.isLeaving) - Number(one.isLeaving));
 
-/** Nothing listens there. */
+/** An address at which no server listens. */
 const RECEIVER = 'http://127.0.0.1:9/hook';
 const SHOP_RECEIVER = 'ds24';
 const RECEIVER_SECRET = 'a passphrase';
 
-/** Things that an operation may change, made for it. */
+/** Objects made for an operation, which may change them. */
 interface World {
   signingKey: string;
   product: number;
@@ -102,7 +102,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   let token: string;
   let zip: Buffer;
   let world: World;
-  /** of all operations that leave what they find */
+  /** The world that is shared by all operations that leave it as it is. */
   let unchanged: World;
 
   beforeAll(async () => {
@@ -169,7 +169,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     return answer.data;
   }
 
-  /** For one operation: it may revoke it. */
+  /** Makes a token for one operation, which may revoke it. */
   async function makeToken(): Promise<string> {
     const context = { actor: 'operator:test', now: new Date() };
     const request = { name: randomUUID(), scope: 'write', expiresAt: null } as const;
@@ -220,14 +220,14 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       release: await release('1.0.0', [['security', '1']]),
       draft: await release('1.1.0', [['draft', '1']]),
       token: await id(make('/tokens', { name, scope: 'read' })),
-      // Another one stays, so that this one may be retired.
+      // This one may be retired, because another one stays.
       signingKey: [await make('/signing-keys', {}), await make('/signing-keys', {})][1]!.kid as string,
       failedMail: await makeFailedMail(license),
       ...(await makeWebhook()),
     };
   }
 
-  /** As when an address is refused. */
+  /** Makes a mail that has failed for good, as if its address had been refused. */
   async function makeFailedMail(license: unknown): Promise<number> {
     const { id } = await make(`/licenses/${String(license)}/mails`, {});
     const changes = { failed_at: '2026-01-01 00:00:00', next_attempt_at: null };
@@ -303,7 +303,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
   const csv = () => `Key,Plan\nAAAA-${randomUUID()},${world.plan}\n`;
 
-  /** How an operation is called as it should be; the answers that it then gives. */
+  /** Returns a correct call of each operation, with the statuses that it then answers. */
   function goodCalls(): Record<
     string,
     {
@@ -312,7 +312,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       body?: unknown;
       type?: string;
       statuses?: number[];
-      /** waits until it can be called */
+      /** Waits until the operation can be called. */
       ready?: () => Promise<void>;
     }
   > {
@@ -440,13 +440,13 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         type: 'application/x-www-form-urlencoded',
       },
       runShop: { path: `/manage/shops/${shop}/run` },
-      // This one posts its orders itself; the others are tried in test/hooks.
+      // This shop sends its orders itself, so it has no catch-up. test/hooks tries the others.
       catchUpShop: { path: `/manage/shops/${shop}/catch-up`, statuses: [409] },
       getCustomer: { path: `/manage/customers/${customer}` },
       updateCustomer: { path: `/manage/customers/${customer}`, body: { language: 'de' } },
       removeCustomer: { path: `/manage/customers/${customer}`, statuses: [204] },
       importLicenses: { query: [['map', 'key=Key,plan=Plan']], body: csv(), type: 'text/csv' },
-      // Nothing was moved in here: tried in test/operator/move-in.test.ts.
+      // This shop has no import to undo. test/operator/move-in.test.ts tries it.
       undoImport: { path: '/manage/imports/999999/undo', body: {}, statuses: [404] },
       addWebhook: { body: { url: RECEIVER, events: ['license.*'] }, statuses: [201] },
       getWebhook: { path: hook },
@@ -457,7 +457,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       listWebhookDeliveries: { path: `${hook}/deliveries` },
       replayWebhookDelivery: {
         path: `${hook}/deliveries/${delivery}/replay`,
-        // It was sent at once, and cannot be sent again meanwhile.
+        // The delivery was attempted at once, and cannot be replayed until that attempt has failed.
         ready: () =>
           eventually(async () => {
             const { data } = (await call('get', `${hook}/deliveries`)).body;
@@ -514,7 +514,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         const answer = await sendAgain(() => call(method, good.path ?? path, { ...good, headers }));
         expect(answer).toMatchObject({ status });
       }
-      // Columns of ASCII cannot be compared with other text.
+      // A database fails to compare an ASCII column with other text; the service must not.
       if (method === 'get')
         for (const { name } of operation.parameters?.filter((one) => one.in === 'query') ?? []) {
           const query = [
@@ -524,7 +524,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
           const { status } = await sendAgain(() => call(method, good.path ?? path, { query }));
           expect([name, status < 500]).toEqual([name, true]);
         }
-      // A new world takes 21 requests. Without it, what the operation used up is gone.
+      // A new world takes 21 requests, so only a long run replaces what the operation used up.
       if (IS_WHOLE && SPENDING.test(operationId) && !isLeaving) world = await makeWorld();
       await fc.assert(
         fc.asyncProperty(requestsOf(operation, method === 'post', resolve, pools()), async (made) => {
@@ -537,7 +537,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
   );
 });
 
-/** A form; what is not a text is sent as JSON. */
+/** Builds a form. Values other than strings are sent as JSON. */
 function formOf(fields: Json): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields))

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createApp } from '../../src/http/app';
-import { createClientAddressReader } from '../../src/http/client-address';
+import { createAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter } from '../../src/http/limits/rate-limit';
 import { startServer, type RunningServer } from '../../src/http/server';
 import { createLicensing } from '../../src/licensing/licensing';
@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-/** Descriptors of packages that the service, in this process, has open. */
+/** Counts the packages that the service, which runs in this process, has open. */
 const openPackages = () =>
   readdirSync('/proc/self/fd').filter((descriptor) => {
     try {
@@ -72,17 +72,17 @@ test('a client that asks for a package and leaves at once is no failure', async 
   for (let i = 0; i < 40; i++) {
     const socket = await openSocket(service);
     const ask = (method: string) => `${method} ${address} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-    // Several at once: the later ones wait for their turn on the connection, which never comes.
+    // The later requests wait for their turn on the connection, which never comes.
     socket.write(ask('HEAD') + ask('GET') + ask('HEAD') + ask('GET'));
     await sleep(i % 8);
     socket.destroy();
   }
   await fetch(`${service.url}${address}`).then((answer) => answer.arrayBuffer());
-  // A handler that waited for nobody would end only at its deadline, as failed.
+  // A handler that still waited for its client would end only at its deadline, as failed.
   await eventually(() => expect(downloads()).toBe(begun));
   unsubscribe('http.server.request.start', count);
   expect(logged(service).filter(({ msg }) => msg === 'failed')).toEqual([]);
-  // The last one's bytes have arrived before its file is closed.
+  // The bytes of the last answer arrive before its file is closed.
   await eventually(() => expect(openPackages()).toBe(0));
 });
 
@@ -95,7 +95,7 @@ test('a package that waited for its turn when its client left is not kept open',
   await eventually(() => expect(openPackages()).toBe(0));
 });
 
-test('nor one that is found when its client has left already', async () => {
+test('a package that is found after its client has left is not kept open', async () => {
   const before = downloads();
   const holder = await service.db.transaction();
   await holder.raw(`LOCK TABLES ${table(service.db, 'licenses')} WRITE`);
@@ -108,7 +108,7 @@ test('nor one that is found when its client has left already', async () => {
     expect(waiting).not.toEqual([]);
   });
   socket.destroy();
-  // The service has heard of it by now: there is nothing to see of that.
+  // The service notices that the client has left, but does not show it: give it time.
   await sleep(200);
   await holder.raw('UNLOCK TABLES');
   await holder.rollback();
@@ -117,7 +117,7 @@ test('nor one that is found when its client has left already', async () => {
 });
 
 describe('a package that is sent by a server with little patience', () => {
-  /** ms, in place of a minute */
+  /** The default is a minute. */
   const TIMEOUT_MS = 2_000;
   const PACKAGE_BYTES = 20_000_000;
   let impatient: RunningServer;
@@ -145,7 +145,7 @@ describe('a package that is sent by a server with little patience', () => {
         },
         window: 60,
       }),
-      clientAddress: createClientAddressReader([]),
+      clientAddress: createAddressReader([]),
       downloads: { packagesDir: service.packagesDir, accelLocation: undefined },
       log,
     });
@@ -165,12 +165,12 @@ describe('a package that is sent by a server with little patience', () => {
     socket.destroy();
   });
 
-  test('and not when its client takes longer, bit by bit', async () => {
+  test('is not given up while its client keeps reading slowly', async () => {
     let received = 0;
     const started = performance.now();
     for await (const chunk of socket) {
       received += (chunk as Buffer).length;
-      // As far as the whole of it would be after twice the patience, and no further.
+      // Read at the speed that takes twice the timeout for the whole package.
       await sleep(Math.max(0, (2 * TIMEOUT_MS * received) / PACKAGE_BYTES - (performance.now() - started)));
     }
     expect(received).toBeGreaterThan(PACKAGE_BYTES);
@@ -193,17 +193,17 @@ describe('a client that leaves in the middle of its body', () => {
     );
   };
 
-  test('is told as gone, and not as one with a body that is wrong', async () => {
+  test('is reported as gone, and not as one with a wrong body', async () => {
     const own = await startTestService();
     const socket = await openSocket(own);
     socket.write(begun);
-    // It is being read by now: there is nothing to see of that.
+    // The service begins to read the body, but does not show it: give it time.
     await sleep(200);
     await goneFrom(own, socket);
     await own.stop();
   });
 
-  test('is told as gone when its limit is looked up meanwhile too', async () => {
+  test('is reported as gone even while its limit is looked up', async () => {
     const redis = await startRedis();
     const own = await startTestService({ LICENSING_REDIS_URL: redis.url });
     redis.hang();
@@ -218,7 +218,7 @@ describe('a client that leaves in the middle of its body', () => {
 test('a client that resets its connection before it is taken cannot name an address as its own', async () => {
   const settings = {
     LICENSING_DATABASE_URL: await createMariaDbDatabase(),
-    // Not this machine: the client below is a stranger.
+    // This machine is not a proxy, so the client below is not trusted.
     LICENSING_TRUSTED_PROXIES: '192.0.2.1',
   };
   const db = await openMigrated(settings);

@@ -26,11 +26,11 @@ const TEXTS = runs(2_000, 20_000);
 interface Vector {
   type: ActivationType;
   sent: string;
-  /** undefined: refused */
+  /** `undefined` if the identifier is refused. */
   countsAs: string | undefined;
 }
 
-/** The examples of the documentation, and more of them: what it shows is what is tested. */
+/** The pages whose examples are tested: the documentation, and a longer list. */
 const PAGES = ['../../docs/identifiers.md', 'identifiers.md'].map((page) =>
   readFileSync(join(__dirname, page), 'utf8'),
 );
@@ -55,7 +55,7 @@ function vectorsOf(type: ActivationType): Vector[] {
 }
 
 describe('the documented examples', () => {
-  it('are all read: every line of their tables is one, and each type has accepted and refused ones', () => {
+  it('are all read: every line of the tables is an example, and each type has accepted and refused ones', () => {
     for (const page of PAGES) {
       const table = page.slice(page.indexOf('## Examples')).match(/^\|.*\|$/gm) ?? [];
       expect(readVectors(page)).toHaveLength(table.length - 2);
@@ -103,12 +103,12 @@ describe('an identifier', () => {
     );
   });
 
-  it('is spelled by its own spelling, but for a domain with a second leading "www."', () => {
+  it('stays the same when it is normalized again, except for a domain with a second leading "www."', () => {
     let spelled = 0;
     fc.assert(
       fc.property(type, text, (t, sent) => {
         const once = normalizeIdentifier(t, sent);
-        // One leading "www." goes each time, so the second one is part of the name.
+        // Each normalization removes one leading "www.", so a second one is part of the name.
         if (once === undefined || (t === 'domain' && once.startsWith('www.'))) return;
         spelled++;
         expect(normalizeIdentifier(t, once)).toBe(once);
@@ -152,7 +152,7 @@ describe('an identifier', () => {
     expect(accepted).toBeGreaterThan(TEXTS / 2);
   });
 
-  it('is blank or longer than 255 characters never, also where lower case or ASCII makes it longer', () => {
+  it('is never blank or longer than 255 characters, even if lower case or ASCII makes it longer', () => {
     fc.assert(
       fc.property(
         type,
@@ -173,14 +173,14 @@ describe('an identifier', () => {
   it('may have 255 characters, counted in code points, and no more', () => {
     expect(normalizeIdentifier('device', '😀'.repeat(255))).toBe('😀'.repeat(255));
     expect(normalizeIdentifier('device', 'x'.repeat(256))).toBeUndefined();
-    // lower-cased, it is two characters
+    // In lower case, it is two characters.
     expect(normalizeIdentifier('seat', 'İ'.repeat(128))).toBeUndefined();
     expect(normalizeIdentifier('domain', `${'a.'.repeat(127)}b`)).toBe(`${'a.'.repeat(127)}b`);
     expect(normalizeIdentifier('domain', `${'a.'.repeat(127)}bc`)).toBeUndefined();
   });
 });
 
-/** What hosts and their mistakes are made of. */
+/** Returns the parts that hosts, and mistakes in them, are made of. */
 function pieces(): string[] {
   const marks = ['.', '..', ':', '/', '//', '\\', '@', '?', '#', '%', '[', ']', '-', '_', '*', ' ', '\t'];
   const names = ['a', 'B', 'example', 'com', 'ü', 'ß', 'İ', 'xn--', 'xn--mnchen-3ya', 'www', 'WWW', '日本'];
@@ -258,7 +258,7 @@ describe.each(ONE_BACKEND)('over HTTP, on %s', (_name, settings) => {
     for (const { sent: identifier, countsAs } of vectorsOf(type)) {
       const { status, body } = (await post('validate', { license_key, identifier })) as Answer;
       const trimmed = identifier.trim();
-      // A blank one is as if none was sent; control characters are no text for any type.
+      // A blank identifier counts as absent. Control characters are refused for every type.
       const expected = /\p{Cc}|\p{Cs}/u.test(trimmed)
         ? { status: 400, activated: undefined }
         : { status: 200, activated: countsAs !== undefined || trimmed === '' };
@@ -280,7 +280,7 @@ describe.each(ONE_BACKEND)('over HTTP, on %s', (_name, settings) => {
     expect(await stored('domain')).toEqual(before.filter((identifier) => identifier !== 'free.example.com'));
   });
 
-  it('deactivate refuses what is no identifier of the type', async () => {
+  it('deactivate refuses a text that is not an identifier of the type', async () => {
     const { key: license_key } = licenses.get('domain')!;
     const before = await stored('domain');
     for (const { sent: identifier, countsAs } of vectorsOf('domain'))
@@ -300,6 +300,6 @@ interface Answer {
   };
 }
 
-it('is none of a type that nobody knows', () => {
+it('an unknown type has no identifiers', () => {
   expect(normalizeIdentifier('planet', 'example.com')).toBeUndefined();
 });

@@ -17,7 +17,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Text that means something to a database, a log, a path, a header or a browser is text here, in every field. */
+/** Tests that text with a meaning for a database, a log, a path, a header or a browser stays plain text in every field. */
 
 const SQL = [
   "' OR '1'='1",
@@ -102,7 +102,7 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     const text = SQL[2]!;
     await request(service.url)
       .get(`${PREFIX}/downloads/42?dlid=${key}&identifier=${encodeURIComponent(text)}`)
-      // Of a client that has not been refused for so many things already.
+      // Another client, because the one above has had too many refusals to be logged one by one.
       .set({ 'User-Agent': text, 'X-Forwarded-For': '198.51.100.77' })
       .expect(403);
     await eventually(async () =>
@@ -161,7 +161,7 @@ describe('in one service', () => {
     },
   );
 
-  it('a log entry is one line of JSON, whatever stands in path, agent and addresses', async () => {
+  it('a log entry is one line of JSON, whatever the path, agent and addresses contain', async () => {
     service.logLines.length = 0;
     const forged = '{"level":30,"msg":"forged"}';
     for (const text of [
@@ -208,7 +208,7 @@ describe('in one service', () => {
     'version=2.1.0%00',
     'version=/etc/passwd',
     'version=2.1.0/../2.1.0',
-  ])('nor does a version that is a path: %s', async (query) => {
+  ])('a version that is a path leads nowhere: %s', async (query) => {
     await request(service.url).get(`${PREFIX}/downloads/42?dlid=${key}&${query}`).expect(404);
   });
 
@@ -244,7 +244,7 @@ describe('in one service', () => {
     expect(await service.db(table(service.db, 'releases')).where({ version: '9.9.9' })).toEqual([]);
   });
 
-  it('(while the same zip with a harmless name is taken)', async () => {
+  it('the same zip with a harmless name is accepted', async () => {
     const file = join(temporaryFolder(), 'good.zip');
     writeFileSync(file, zipOf('good.php'));
     await giveRelease(service, { version: '1.0.0', file });
@@ -277,7 +277,7 @@ describe('in one service', () => {
     expect(JSON.parse(update!.body.toString())).toMatchObject({ data: { name } });
   });
 
-  it('HTML in a changelog is text of JSON that no browser takes for a page', async () => {
+  it('HTML in a changelog is text in JSON, which no browser shows as a page', async () => {
     const { text, headers } = await request(service.url).get(`${PREFIX}/updates/42`).expect(200);
     expect(JSON.parse(text)).toMatchObject({ data: { changelog: CHANGELOG } });
     expect(headers).toMatchObject({
@@ -307,7 +307,7 @@ describe('in one service', () => {
 
 const CHANGELOG = `<script>alert(1)</script>\n</data>]]><img src=x onerror="alert('1')">\n& "quoted" \u2028`;
 
-/** A stored zip of one empty file, written by hand: libraries refuse such names. */
+/** Returns a zip of one empty, stored file. It is written by hand because libraries refuse such names. */
 function zipOf(name: string): Buffer {
   const bytes = Buffer.from(name);
   const common = Buffer.alloc(26);

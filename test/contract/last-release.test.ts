@@ -12,7 +12,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Plans whose expired licences still download what was published before their end. */
+/** Tests plans whose expired licences still download releases from before their end. */
 
 const END = new Date('2026-06-30T23:59:59Z');
 const AFTER = new Date('2026-07-15T12:00:00Z');
@@ -45,7 +45,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   });
   afterAll(() => service.stop());
 
-  /** The file name of the download, or the refusal's text. */
+  /** Returns the file name of the download, or the text of the refusal. */
   async function download(key: string, query = '', productId = 42): Promise<string> {
     const { status, headers, text } = await request(service.url).get(
       `${PREFIX}/downloads/${productId}?dlid=${key}${query}`,
@@ -87,7 +87,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await download(key, '', productId)).toBe('product-43-3.0-beta1.zip');
   });
 
-  it('is expired where nothing had been published by the end, and has no download where nothing ever was', async () => {
+  it('is expired if nothing had been published by the end, and has no download if nothing ever was', async () => {
     const { key } = await issue(new Date('2025-12-31T23:59:59Z'));
     expect(await download(key)).toBe(EXPIRED);
     const empty = await givePlan(service.db, { afterExpiry: 'last_release', productId: 44 });

@@ -5,7 +5,7 @@ import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace, PREFIX, rows } from '../support/service';
 
-/** What a move from another system ends with: who is answered, who is refused, and which keys nobody knows. */
+/** Tests the check after a move from another system: which sites are answered or refused, and which keys are unknown. */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -51,7 +51,7 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
     await download('ZZZZ-unlike-any-other-key-of-the-shop', 'other.example');
     await eventually(async () => expect(await rows(service.db, 'access_log')).toHaveLength(8));
 
-    // Of a text unlike any key, not even the end is kept.
+    // If a text is unlike any key, the log does not even keep its end.
     const found = await check();
     expect(found).toMatchObject({
       now: {
@@ -81,10 +81,10 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
     await post('validate', { ...active, identifier: 'only-activates.example' }).expect(200);
     await post('validate', { license_key: checked.key }).expect(200);
     await post('validate', { license_key: checked.key }).expect(200);
-    // Refused under two spellings: one site.
+    // Two spellings of a refused site count as one site.
     await post('activate', { ...active, identifier: 'https://www.No-Slot.example/' }).expect(403);
     await post('activate', { ...active, identifier: 'no-slot.example' }).expect(403);
-    // What an operator enters has not asked.
+    // A site that an operator enters has not asked the service.
     await service.write.ok(
       `POST /licenses/${checked.id}/activations`,
       { identifier: 'entered.example' },
@@ -95,7 +95,7 @@ describe.each(DATABASE_KINDS)('the check of a move, on %s', (kind) => {
       expect(now).toMatchObject({ sites: before.sites + 3, answered: before.answered + 2 });
       expect(now.refusals).toContainEqual({ code: 'ACTIVATION_LIMIT_REACHED', sites: 1 });
     });
-    // A month later all of them are silent.
+    // A month later, no request is recent enough to count.
     service.clock.now = new Date(NOW.getTime() + 31 * DAY_MS);
     expect((await check()).now).toMatchObject({ sites: 0 });
     service.clock.now = NOW;

@@ -28,7 +28,7 @@ import {
   startServiceProcess,
 } from '../support/service-process';
 
-/** What may be nowhere in a log, in no case and no encoding of it. */
+/** Secrets that must not appear in any log, in any case or encoding. */
 const COOKIE = `cookie${randomBytes(8).toString('hex')}`;
 const TOKEN = `token${randomBytes(8).toString('hex')}`;
 const QUERY = `query${randomBytes(8).toString('hex')}`;
@@ -37,7 +37,7 @@ const SECRET = randomBytes(32).toString('base64');
 const IMPORTED = `Shop-${randomBytes(4).toString('hex')}-Imported-${randomBytes(4).toString('hex')}`;
 const UNKNOWN = [generateKey(), `Nobody-${randomBytes(8).toString('hex')}`];
 
-/** A key, and so much of it as is more than its hint. */
+/** Returns a key, and the parts of it that reveal more than its hint. */
 function tracesOf(key: string): string[] {
   const groups = key.split('-');
   return [key, key.replaceAll('-', ''), ...groups.slice(0, -1).filter((group) => group.length === 8)];
@@ -61,7 +61,7 @@ interface Call {
   body?: string;
 }
 
-/** Sent as it stands; no client in between tidies the path up. Resolves with the status, 0 when the connection broke. */
+/** Sends a call without normalizing its path. Resolves with the status, or 0 if the connection broke. */
 function call(url: string, { method = 'GET', path, headers = {}, body }: Call): Promise<number> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
@@ -81,7 +81,7 @@ function call(url: string, { method = 'GET', path, headers = {}, body }: Call): 
   });
 }
 
-/** What a browser on the same host sends along. */
+/** Returns the headers that a browser on the same host sends too. */
 function credentials(): Record<string, string> {
   return {
     Cookie: `joomla_session=${COOKIE}`,
@@ -91,7 +91,7 @@ function credentials(): Record<string, string> {
   };
 }
 
-/** For what Node's client would not send: raw bytes in the request line. */
+/** Sends raw bytes in the request line, which Node's client would refuse. */
 function callRaw(url: string, path: string): Promise<void> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
@@ -120,7 +120,7 @@ function spellings(key: string): string[] {
   ];
 }
 
-/** A key in every place somebody could put one. */
+/** Returns calls with a key in every place where a client could put it. */
 function calls(key: string): Call[] {
   const encoded = encodeURIComponent(key);
   const everyByte = [...Buffer.from(key)].map((byte) => `%${byte.toString(16)}`).join('');
@@ -134,7 +134,7 @@ function calls(key: string): Call[] {
     post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: true, nonce: QUERY })),
     post(endpoint, JSON.stringify({ dlid: key, identifier: 'example.com', signed: key, nonce: key })),
   ]);
-  // Its body is read as that of the others.
+  // This endpoint reads its body like the others.
   const files = [{ license_key: key, identifier: 'example.com' }, { dlid: key, identifier: key }, [key]].map(
     (body) => post('token', JSON.stringify(body)),
   );
@@ -228,8 +228,8 @@ function calls(key: string): Call[] {
 }
 
 /**
- * Everything above with every key; the keys' owners are as good as strangers here. Each other spelling is sent to some
- * of the places, with TEST_FAULTS=all to every one.
+ * Makes every call above with every key, known or unknown. Each other spelling of a key is sent to some of the places, or
+ * to all with TEST_FAULTS=all.
  */
 async function callAll(url: string, keys: string[]): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
@@ -240,7 +240,7 @@ async function callAll(url: string, keys: string[]): Promise<Map<number, number>
       calls(spelled).filter((_, place) => isSent(spelling, place)),
     ),
   );
-  // A few at a time: so many connections at once would only wait for each other.
+  // Send a few at a time: more connections would only wait for each other.
   const queue = [...all];
   const work = async () => {
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
@@ -257,7 +257,7 @@ async function callAll(url: string, keys: string[]): Promise<Map<number, number>
   return statuses;
 }
 
-it('what is looked for would be found', () => {
+it('the search for secrets finds them', () => {
   const key = generateKey();
   for (const line of [
     key,
@@ -278,7 +278,7 @@ describe.each(ONE_BACKEND)('no key, cookie, query string or password is logged, 
       ...(await backend()),
       LICENSING_LOG_LEVEL: 'trace',
       LICENSING_KEY_SECRET: SECRET,
-      // No proxy is trusted, so no header of a client is either.
+      // The client is not a trusted proxy, so its headers are not trusted either.
       LICENSING_TRUSTED_PROXIES: '192.0.2.1',
     });
     const plan = await givePlan(service.db, { limit: 3 });
@@ -301,7 +301,7 @@ describe.each(ONE_BACKEND)('no key, cookie, query string or password is logged, 
 
   it('while it answers', async () => {
     const statuses = await callAll(service.url, [own, IMPORTED, ...UNKNOWN]);
-    // the run was what it was meant to be: successes, and refusals of every kind
+    // The run had successes, and refusals of every kind, as intended.
     for (const status of [200, 400, 403, 404, 405])
       expect([status, statuses.get(status) ?? 0]).not.toEqual([status, 0]);
     for (const code of [
@@ -317,13 +317,13 @@ describe.each(ONE_BACKEND)('no key, cookie, query string or password is logged, 
     expect(statuses.get(500)).toBeUndefined();
   }, 120_000);
 
-  it('nor are keys in the access log, whatever place they were sent in', async () => {
+  it('nor is a key in the access log, wherever it was sent', async () => {
     await eventually(async () => expect(await countTimes(service.db, 'access_log')).toBeGreaterThan(100));
     const lines = (await rows(service.db, 'access_log')).map((row) => JSON.stringify(row));
     expect(leaks(lines, [own, ...UNKNOWN.slice(0, 1)])).toEqual([]);
   });
 
-  it('while limits refuse everybody', async () => {
+  it('while limits refuse every client', async () => {
     const limited = await startTestService({
       LICENSING_RATE_LIMIT: '1',
       LICENSING_LOG_LEVEL: 'trace',
@@ -370,7 +370,7 @@ describe('no password is logged', () => {
     LICENSING_TRUSTED_PROXIES: '192.0.2.1',
   });
 
-  it('nor a key, when the database and Redis go away under the service', async () => {
+  it('nor a key, when the service loses the database and Redis', async () => {
     const all = await settings();
     const db = await openMigrated(all);
     const { key } = await giveLicense(db, await givePlan(db));

@@ -47,11 +47,11 @@ interface Shop extends Operator {
   service: TestService;
   settings: Settings;
   releases(): Promise<ReleaseRow[]>;
-  /** names in the packages folder */
+  /** Returns the names in the packages folder. */
   files(): string[];
 }
 
-/** A migrated database with product 42, the service on it, and the operator's command beside that. */
+/** Opens a migrated database with product 42, a service on it, and the operator's command. */
 async function openShop(settings: Settings): Promise<Shop> {
   const folder = temporaryFolder();
   const all = {
@@ -86,7 +86,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
   afterAll(() => shop.service.stop());
 
   const offered = async () => {
-    // An update check is remembered for a second.
+    // The service caches an update check for a second.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const { body } = (await request(shop.service.url).get(`${PREFIX}/updates/42`)) as {
       body: { data: Record<string, unknown> };
@@ -94,7 +94,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     return body.data;
   };
 
-  it('takes the bytes over as they are, with their size and hashes', async () => {
+  it('stores the bytes unchanged, with their size and hashes', async () => {
     const { path, bytes } = await makePackage({}, 3_000_000);
     const published = await shop.json(publishing('1.0.0', '--file', path, '--changelog', 'Faster\nSmaller'));
     const sha256 = digest('sha256', bytes);
@@ -112,7 +112,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     expect(await shop.releases()).toMatchObject([{ id: published.id, ...facts }]);
     expect(shop.files()).toEqual([`${sha256}.zip`]);
     expect(readFileSync(join(shop.service.packagesDir, `${sha256}.zip`)).equals(bytes)).toBe(true);
-    // nginx, which is somebody else, sends it
+    // nginx sends the file, and runs as another user.
     expect(statSync(join(shop.service.packagesDir, `${sha256}.zip`)).mode & 0o444).toBe(0o444);
     expect(await offered()).toMatchObject({
       update_available: true,
@@ -127,7 +127,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     const { path } = await makePackage();
     const { code, stdout, stderr } = await shop.run(publishing('1.0.0', '--file', path));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/Version 1\.0\.0 is published already\. .* Publish the next version\./);
+    expect(stderr).toMatch(/Version 1\.0\.0 is already published\. .* Publish the next version\./);
     expect(await shop.releases()).toEqual(before);
     expect(shop.files()).toHaveLength(1);
   });
@@ -168,12 +168,12 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     expect(await offered()).toMatchObject({ version: '3.0', date: '2026-01-31T00:00:00Z' });
   });
 
-  it('takes a version back, for good', async () => {
+  it('withdraws a version for good', async () => {
     const text = await shop.run(['release', 'withdraw', '--product', '42', '--version', '3.0']);
     expect(text).toEqual({ code: 0, stdout: 'Version 3.0 is withdrawn.\n', stderr: '' });
     expect(await offered()).toMatchObject({ version: '1.0.0' });
     const again = await shop.run(['release', 'withdraw', '--product', '42', '--version', '3.0']);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is withdrawn already') });
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is already withdrawn') });
     const { path } = await makePackage();
     const { code, stderr } = await shop.run(publishing('3.0', '--file', path));
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('was withdrawn') });
@@ -203,9 +203,9 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     const later = await shop.run(publishing('3.0.0', '--date', '2099-01-01'));
     expect(later).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^note: the date lies in the future/),
+      stderr: expect.stringMatching(/^note: the date is in the future/),
     });
-    // the same to Joomla, in another spelling
+    // Joomla reads both spellings as the same version.
     await shop.json(publishing('3.0.1-rc1', '--file', await pack('3.0.1.rc.1')));
     await shop.json(publishing('3.0.1', '--file', await pack('3.0.1')));
     for (const version of ['3.0.0', '3.0.1-rc1', '3.0.1'])
@@ -289,7 +289,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(
         new RegExp(
-          `^error: The manifest in the package \\(.*\\.xml\\) is that of "${element}", .*"pkg_example".* Nothing was published\\.\nPublish the package of "pkg_example"; or, .*: licensing product edit 42 --element ${element}\n$`,
+          `^error: The manifest in the package \\(.*\\.xml\\) is for "${element}", .*"pkg_example".* Nothing was published\\.\nPublish the package of "pkg_example"; or, .*: licensing product edit 42 --element ${element}\n$`,
         ),
       );
       expect([await shop.releases(), shop.files()]).toEqual(before);
@@ -313,13 +313,13 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
   });
 
   it.each([
-    ['v4.0.0', /^note: Joomla does not know "v", and takes v4\.0\.0 for less than every alpha\. Write/],
+    ['v4.0.0', /^note: Joomla does not know "v", and sorts v4\.0\.0 below every alpha\. Write/],
     ['4.0.0-stable', /^note: Joomla does not know "stable"/],
     ['4.0.0-Beta1', /^note: Joomla does not know "Beta".*in lower case/],
-    ['4.0.0-build7', /^note: Joomla takes "build" for "b", because it begins like that/],
+    ['4.0.0-build7', /^note: Joomla reads "build" as "b", because it begins with that/],
     [
       '4.0.0-beta2',
-      /^note: 4\.0\.0-beta2 is a pre-release \(beta\): the API offers it only while no release proper is published, and the update XML offers it to sites whose minimum stability is "beta" or lower\.\n$/,
+      /^note: 4\.0\.0-beta2 is a pre-release \(beta\): the API offers it only while no stable release is published, and the update XML offers it to sites whose minimum stability is "beta" or lower\.\n$/,
     ],
     ['4.0.0-pl1', /^$/],
     ['4.0.0', /^$/],
@@ -331,7 +331,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     await shop.json(['release', 'withdraw', '--product', '42', '--version', version]);
   });
 
-  it('refuses what names nothing: another product, no draft, no such version', async () => {
+  it('refuses an unknown product, a missing draft and an unknown version', async () => {
     const before = await shop.releases();
     const { path } = await makePackage();
     const withdraw = ['release', 'withdraw', '--product', '42', '--version'];
@@ -348,7 +348,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
         publishing('9.9', '--file', path, '--changelog-file', '/nonexistent'),
         'The changelog /nonexistent cannot be read: there is no such file.',
       ],
-      [publishing('9.9', '--file', path, '--changelog-file', utf16), 'The changelog is no text in UTF-8.'],
+      [publishing('9.9', '--file', path, '--changelog-file', utf16), 'The changelog is not UTF-8 text.'],
       [[...withdraw, '9.9'], 'Product 42 has no version 9.9.'],
       [[...withdraw, '９.9'], 'Product 42 has no version ９.9.'],
     ] as const) {
@@ -370,7 +370,7 @@ describe.each(BACKENDS)('publishing, on %s', (_name, settings) => {
     );
     expect(outcomes.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
     for (const { code, stderr } of outcomes)
-      if (code === 1) expect(stderr).toMatch(/is published already|published version 4\.0 meanwhile/);
+      if (code === 1) expect(stderr).toMatch(/is already published|published version 4\.0 meanwhile/);
     const winner = packages[outcomes.findIndex(({ code }) => code === 0)]!;
     expect((await shop.releases()).filter(({ version }) => version === '4.0')).toMatchObject([
       { state: 'published', sha256: digest('sha256', winner.bytes) },
@@ -385,7 +385,7 @@ describe.each(ONE_BACKEND)('publishing, whatever the database, on %s', (_name, s
   });
   afterAll(() => shop.service.stop());
 
-  it('takes a file, through a link too, and nothing that may have no end', async () => {
+  it('accepts a file, even through a link, and nothing that may be endless', async () => {
     const before = [await shop.releases(), shop.files()];
     const folder = temporaryFolder();
     const pipe = join(folder, 'pipe.zip');
@@ -396,7 +396,7 @@ describe.each(ONE_BACKEND)('publishing, whatever the database, on %s', (_name, s
       [join(folder, 'zero.zip'), 'a device'],
       [folder, 'a folder'],
     ] as const) {
-      // Should one be read, a megabyte is where that ends.
+      // If the command copied one, this limit would stop it at a megabyte.
       const { ended } = startProgram(
         'sh',
         ['-c', 'ulimit -f 1000; exec timeout 60 "$0" "$@"', process.execPath, CLI].concat(
@@ -430,11 +430,11 @@ describe.each(ONE_BACKEND)('publishing, whatever the database, on %s', (_name, s
     await endProcess(publisher.process, 'SIGKILL');
     expect(await shop.releases()).toEqual(before);
     expect(shop.files()).not.toContain(`${sha256}.zip`);
-    // On a busy machine the copy may be whole by now. It still has the name of one that is not published.
+    // On a busy machine the copy may be complete by now. It still has the name of an unpublished one.
     const left = half()!;
     expect(left).toBeDefined();
 
-    // Somebody else may still be writing a young one; an old one is in nobody's hands.
+    // Another process may still be writing a recent copy, so only an old one is deleted.
     await shop.json(publishing('5.0', '--file', path));
     expect((await shop.releases()).at(-1)).toMatchObject({ version: '5.0', state: 'published', sha256 });
     expect(half()).toBe(left);
@@ -452,7 +452,7 @@ describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
   });
   afterAll(() => shop.service.stop());
 
-  it('whose package is gone, was cut or changed, is not published until it is there again', async () => {
+  it('whose package is missing, truncated or changed is not published until it is restored', async () => {
     const { path, bytes } = await makePackage();
     await shop.json(publishing('1.0', '--file', path, '--draft'));
     const kept = join(shop.service.packagesDir, shop.files()[0]!);
@@ -466,7 +466,9 @@ describe.each(BACKENDS)('a draft, on %s', (_name, settings) => {
       spoil();
       const { code, stdout, stderr } = await shop.run(publishing('1.0'));
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toMatch(/^error: The package of the draft of version 1\.0 is not in .*--file\.\n$/);
+      expect(stderr).toMatch(
+        /^error: The package of the draft of version 1\.0 is no longer in .*--file\.\n$/,
+      );
       expect(await shop.releases()).toMatchObject([{ state: 'draft', published_at: null }]);
     }
     await shop.json(publishing('1.0', '--file', path));
@@ -485,7 +487,7 @@ describe('publishing beside another connection, on MariaDB', () => {
   it.each([
     [
       'package',
-      /^error: The package \S+\/package\.zip cannot be read: the user \S+ may not read it\. Let that user /,
+      /^error: The package \S+\/package\.zip cannot be read: the user \S+ may not read it\. Give that user /,
     ],
     [
       'folder of packages',
@@ -509,7 +511,7 @@ describe('publishing beside another connection, on MariaDB', () => {
     expect(await shop.releases()).toEqual([]);
   });
 
-  /** A transaction that has the version already, and keeps everybody else from recording it. */
+  /** Starts a transaction that has inserted the version, so that no other one can record it. */
   async function holdVersion(version: string) {
     const trx = await shop.service.db.transaction();
     await insertRelease(trx, {
@@ -539,7 +541,7 @@ describe('publishing beside another connection, on MariaDB', () => {
     const publisher = startLicensing(publishing('1.0', '--file', path), shop.settings);
     await stored(digest('sha256', bytes));
     await endProcess(publisher.process, 'SIGKILL');
-    // Its INSERT waits for the lock without it, until the session's lock wait is over.
+    // The killed process's INSERT still waits for the lock, until the session's lock wait timeout.
     await eventually(async () => {
       const [running] = await shop.service.db.raw<[object[]]>(
         "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'insert into `licensing_releases`%' AND id <> CONNECTION_ID()",
@@ -552,7 +554,7 @@ describe('publishing beside another connection, on MariaDB', () => {
     expect(await shop.releases()).toMatchObject([{ version: '1.0', state: 'published' }]);
   });
 
-  it('is refused when somebody else is a moment faster', async () => {
+  it('is refused when another publisher is a moment faster', async () => {
     const { path, bytes } = await makePackage();
     const trx = await holdVersion('2.0');
     const publisher = startLicensing(publishing('2.0', '--file', path), shop.settings);
@@ -560,21 +562,21 @@ describe('publishing beside another connection, on MariaDB', () => {
     await trx.commit();
     const { code, stdout, stderr } = await publisher.ended;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe('error: Somebody else published version 2.0 meanwhile.\n');
+    expect(stderr).toBe('error: Another operator published version 2.0 meanwhile.\n');
     expect((await shop.releases()).at(-1)).toMatchObject({ version: '2.0', sha256: '0'.repeat(64) });
   });
 });
 
-describe('two versions that are one to Joomla', () => {
+describe('two spellings that Joomla reads as one version', () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop(await BACKENDS.at(-1)![1]());
   });
   afterAll(() => shop.service.stop());
 
-  it('published at the same moment are published once, and the other is refused in words', async () => {
+  it('are published once if both arrive at the same moment, and the other is refused with a message', async () => {
     const packages = [await makePackage(), await makePackage()];
-    // Both have looked and have copied their package when the first of them may go on.
+    // Hold the product until both have checked the version and copied their package.
     const trx = await shop.service.db.transaction();
     await lockProduct(trx, 42);
     const publishers = ['3.0-rc1', '3.0.rc.1'].map((version, i) =>
@@ -585,7 +587,7 @@ describe('two versions that are one to Joomla', () => {
     const ended = await Promise.all(publishers.map((publisher) => publisher.ended));
     expect(ended.map(({ code }) => code).sort()).toEqual([0, 1]);
     expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(
-      /^error: Version 3\.0[.-]rc\.?1 is the same to Joomla as version 3\.0[.-]rc\.?1, which exists already\.$/m,
+      /^error: Version 3\.0[.-]rc\.?1 is the same to Joomla as version 3\.0[.-]rc\.?1, which already exists\.$/m,
     );
     expect(await shop.releases()).toHaveLength(1);
   });
@@ -690,7 +692,7 @@ describe('a file that is no good package is refused, and nothing of it is kept:'
     expect(await refusal(folder)).toBe(`error: ${folder} is a folder, not a zip file.\n`);
   });
 
-  it('(while a good one of the same making is taken)', async () => {
+  it('(a good file that was made the same way is accepted)', async () => {
     const path = join(folder, 'good.zip');
     writeFileSync(path, good);
     await shop.json(publishing('1.0', '--file', path));
@@ -722,7 +724,7 @@ describe('a large package', () => {
       await shop.json(publishing(version, '--file', file), {
         env: { NODE_OPTIONS: `--require ${hook}`, PEAK_FILE },
       });
-      // kilobytes, on every platform
+      // maxRSS is in kilobytes on every platform.
       return Number(readFileSync(PEAK_FILE, 'utf8')) / 1_000;
     };
     const small = await peak('1.0', (await makePackage()).path);
@@ -736,17 +738,17 @@ describe('a large package', () => {
 interface EntryOptions {
   name: string;
   content: string;
-  /** 8: deflated, 0: stored */
+  /** 8 if deflated, 0 if stored. */
   method?: number;
   flags?: number;
-  /** in place of the right ones */
+  /** False values in place of the right ones. */
   crc?: number;
   size?: number;
-  /** where an earlier entry lies whose bytes are this one's too */
+  /** The offset of an earlier entry whose bytes this one shares. */
   at?: number;
 }
 
-/** A zip by hand, with whatever is wrong about it (PKWARE's APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16). */
+/** Builds a zip by hand, with any fault (PKWARE's APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16). */
 function zip(entries: EntryOptions[]): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -778,7 +780,7 @@ function zip(entries: EntryOptions[]): Buffer {
   return Buffer.concat([...files, central, numbers([0x06054b50, 4]), counts, end]);
 }
 
-/** Little-endian numbers of so many bytes. */
+/** Encodes little-endian numbers, each in the given number of bytes. */
 function numbers(...fields: [value: number, bytes: number][]): Buffer {
   return Buffer.concat(
     fields.map(([value, bytes]) => {

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/processes';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { ask } from '../support/web-server';
 
-/** What stands around the pages: their host name, the folder of the site, the seller's picture. */
+/** Tests what surrounds the pages: their host name, the folder of the site, the seller's picture. */
 
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`;
 const FORWARDED = { 'X-Forwarded-For': '192.0.2.1' };
@@ -35,16 +35,19 @@ describe('with a host name of their own', () => {
     },
   );
 
-  it.each(['shop.example', 'licences.shop.example.evil.example', 'localhost'])('not at %s', async (host) => {
-    for (const path of ['/manage/none', '/manage', '/pages/licenses', '/pages/mylicenses', '/pages']) {
-      const answer = await ask(service.url, PREFIX + path, { headers: { ...FORWARDED, Host: host } });
-      expect([path, answer.status, answer.json()]).toEqual([
-        path,
-        404,
-        { error: { code: 'NOT_FOUND', message: 'There is nothing at this address' } },
-      ]);
-    }
-  });
+  it.each(['shop.example', 'licences.shop.example.evil.example', 'localhost'])(
+    'the operator’s API does not answer at %s',
+    async (host) => {
+      for (const path of ['/manage/none', '/manage', '/pages/licenses', '/pages/mylicenses', '/pages']) {
+        const answer = await ask(service.url, PREFIX + path, { headers: { ...FORWARDED, Host: host } });
+        expect([path, answer.status, answer.json()]).toEqual([
+          path,
+          404,
+          { error: { code: 'NOT_FOUND', message: 'There is nothing at this address' } },
+        ]);
+      }
+    },
+  );
 
   it('a call of this machine that no web server passed on may use any name', async () => {
     expect(await statusOf('/manage/none', { Host: 'localhost' })).toBe(401);

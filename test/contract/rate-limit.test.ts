@@ -11,7 +11,7 @@ import { startRedis, startRedisCluster } from '../support/servers';
 import { newPlace, PREFIX } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Redis may cost a request 150 ms (http/limits/redis.ts) when it begins to hang; without the time limit each would take seconds. */
+/** A Redis that begins to hang may cost a request 150 ms (http/limits/redis.ts). Without that timeout it would cost seconds. */
 const SLOW_MS = 1_000;
 
 const AWAY = 'Redis is away: limits are counted in memory';
@@ -48,7 +48,7 @@ async function startPrivateRedis() {
   return { ...redis, commander };
 }
 
-/** As `port`, from further away. @returns the port of that */
+/** Starts a proxy to `port` that delays its answers. @returns the port of the proxy */
 async function delay(port: number, ms: number): Promise<number> {
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1');
@@ -66,7 +66,7 @@ async function delay(port: number, ms: number): Promise<number> {
 const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0);
 
 let clients = 0;
-/** An address nobody has used before. */
+/** Returns an address that no request has used before. */
 function newClient(): string {
   clients++;
   return `198.18.${clients >> 8}.${clients & 255}`;
@@ -77,7 +77,7 @@ async function ask(service: ServiceProcess, client: string): Promise<number> {
   return status;
 }
 
-/** @returns how many of `count` requests at once were let in */
+/** Sends `count` requests at once. @returns the number that was let in */
 async function allowedAtOnce(services: ServiceProcess[], client: string, count: number): Promise<number> {
   const statuses = await Promise.all(
     Array.from({ length: count }, (_, i) => ask(services[i % services.length]!, client)),
@@ -86,7 +86,7 @@ async function allowedAtOnce(services: ServiceProcess[], client: string, count: 
   return statuses.filter((status) => status === 200).length;
 }
 
-/** Requests of ever new clients, one after the other, until stopped; each must be answered. */
+/** Sends one request after another until stopped, each from a new client. Each must be answered. */
 function steadyTraffic(service: ServiceProcess) {
   const end = new AbortController();
   const answers: { status: number; ms: number }[] = [];
@@ -99,7 +99,7 @@ function steadyTraffic(service: ServiceProcess) {
     }
   })();
   return {
-    /** Waits for some more answers, most of which must come soon where nothing else runs. */
+    /** Waits for more answers. In a whole run, which has the machine to itself, most of them must come soon. */
     async staysQuick() {
       const before = answers.length;
       await eventually(() => expect(answers.length).toBeGreaterThan(before + 10));
@@ -115,7 +115,7 @@ function steadyTraffic(service: ServiceProcess) {
   };
 }
 
-/** What it said about Redis, in order. */
+/** Returns the log messages about Redis, in order. */
 function changes(service: ServiceProcess): string[] {
   return service
     .log()
@@ -136,7 +136,7 @@ describe('counts in memory', () => {
     for (let i = 0; i < 1_000; i++) count(`api:${i}`);
     expect(count('api:0').count).toBe(2);
     count('api:1000');
-    // A hundredth of them went.
+    // A hundredth of the clients was dropped.
     expect([10, 11, 999].map((i) => count(`api:${i}`).count)).toEqual([2, 2, 2]);
     expect(count('api:5').count).toBe(1);
   });
@@ -162,7 +162,7 @@ describe('counts in memory', () => {
       jest.advanceTimersByTime(20_000);
       expect(count('a')).toEqual({ count: 1, endsIn: MINUTE });
       jest.advanceTimersByTime(40_000);
-      // Those that have ended go first, so that nobody is counted by a network.
+      // Ended windows are dropped first, so that no client is counted by its network.
       for (let i = 0; i < 99; i++) count(`api:2001:db8:7:${i}::/64`);
       expect(count('api:2001:db8:7:1::/64').count).toBe(2);
       expect(count('a').count).toBe(2);
@@ -184,7 +184,7 @@ describe('100 requests of one client at once', () => {
     const services = await startLimited(settings, processes);
     expect(await allowedAtOnce(services, newClient(), 100)).toBe(60);
 
-    // Malformed ones count like all others.
+    // Malformed requests count like all others.
     const client = newClient();
     const statuses = await Promise.all(
       Array.from({ length: 70 }, async (_, i) => {
@@ -237,7 +237,7 @@ describe('while Redis', () => {
   ];
 
   test.each(FAULTS.slice(0, runs(2, FAULTS.length)))(
-    '%s: answers go on without delay, limits in memory, and back in Redis by itself',
+    '%s: answers continue without delay, limits are counted in memory, and later in Redis again',
     async (_what, breaks, heals) => {
       const redis = await startPrivateRedis();
       const service = await startLimitedWith(redis.url);
@@ -251,7 +251,7 @@ describe('while Redis', () => {
       await breaks(redis);
       await eventually(() => expect(changes(service)).toEqual([...earlier, AWAY]));
       expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
-      // The service tries to come back once a second, and nothing tells of a try that failed: time for two.
+      // The service retries Redis once a second and does not log a failed attempt: wait for two.
       await sleep(2_500);
       expect(await allowedAtOnce([service], newClient(), 100)).toBe(60);
       await traffic.staysQuick();
@@ -262,16 +262,16 @@ describe('while Redis', () => {
       const after = newClient();
       expect(await allowedAtOnce([service], after, 100)).toBe(60);
       expect(await isCountedInRedis(redis.commander, after)).toBe(true);
-      // Whatever was under way at the change, a probe or a connection, ends within a second, and must change nothing.
+      // A probe or a connection that was under way at the change ends within a second, and must change nothing.
       await sleep(1_200);
       expect(changes(service)).toEqual([...earlier, AWAY, BACK]);
       await traffic.stop();
-      // Whatever a library writes of its own accord would be no log entry.
+      // A line that a library wrote to the console would not be a log entry.
       expect(service.lines).toHaveLength(service.log().length);
     },
   );
 
-  test('forgets its scripts, nobody notices', async () => {
+  test('forgets its scripts, no client notices', async () => {
     const redis = await startPrivateRedis();
     const service = await startLimitedWith(redis.url);
     const client = newClient();
@@ -283,7 +283,7 @@ describe('while Redis', () => {
 });
 
 describe('at the start', () => {
-  test('the first requests are counted in Redis already, also when its answers take their time', async () => {
+  test('even the first requests are counted in Redis, and even if Redis is slow', async () => {
     const redis = await startPrivateRedis();
     const service = await startLimitedWith(`redis://127.0.0.1:${await delay(redis.port, 60)}`);
     const client = newClient();
@@ -292,7 +292,7 @@ describe('at the start', () => {
     expect(changes(service)).toEqual([]);
   });
 
-  test('a Redis that is not there yet keeps nothing from starting, and is used once it is', async () => {
+  test('a Redis that does not run yet does not delay the start, and is used once it runs', async () => {
     const redis = await startPrivateRedis();
     await redis.stop();
     const service = await startLimitedWith(redis.url);
@@ -309,7 +309,7 @@ describe('at the start', () => {
     await traffic.stop();
   });
 
-  test('a wrong password is told once and never shown, and limits are counted in memory', async () => {
+  test('a wrong password is reported once and never shown, and limits are counted in memory', async () => {
     const redis = await startPrivateRedis();
     await redis.commander.config('SET', 'requirepass', 'the-right-one');
     const service = await startLimitedWith(redis.url.replace('//', '//:the-wrong-one@'));
@@ -336,7 +336,7 @@ describe('at the start', () => {
 });
 
 describe('in a Redis Cluster', () => {
-  test('clients are counted on whatever node, also one that nobody named, by all processes together', async () => {
+  test('all processes together count a client, even on a node that no setting names', async () => {
     const nodes = await startRedisCluster(2, 'together');
     closing.push(() => Promise.all(nodes.map((node) => node.stop('SIGKILL'))));
     const [named] = nodes;

@@ -22,7 +22,7 @@ import {
 } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** What the metrics, the log and the access log say of an answer is what the client got. */
+/** Tests that the metrics, the log and the access log report the answer that the client got. */
 
 interface LogLine {
   msg: string;
@@ -94,7 +94,7 @@ describe('a package that the service sends itself', () => {
     );
   });
 
-  it('and was cut is refused, counted, logged and recorded as missing', async () => {
+  it('and was truncated is refused, counted, logged and recorded as missing', async () => {
     truncateSync(file.path, 20);
     const before = await counted();
     const answer = await download({});
@@ -106,7 +106,7 @@ describe('a package that the service sends itself', () => {
     );
   });
 
-  it('and is replaced while it is sent is whole, refused or broken off, and never a cut one', async () => {
+  it('and is replaced while it is sent arrives whole, is refused or is broken off, and is never truncated', async () => {
     const [whole, cut, next] = ['whole', 'cut', 'next'].map((name) => join(service.packagesDir, name)) as [
       string,
       string,
@@ -136,7 +136,7 @@ describe('a package that the service sends itself', () => {
     ]);
   });
 
-  it('and is cut while it is sent is broken off: its client does not wait for the rest', async () => {
+  it('and is truncated while it is sent is broken off, so that its client does not wait for the rest', async () => {
     const { path } = await makePackage({}, 20_000_000);
     const { release } = await giveRelease(service, { version: '1.1', file: path });
     const before = logged(service).length;
@@ -152,7 +152,7 @@ describe('a package that the service sends itself', () => {
   });
 });
 
-test('a package that was cut is refused where nginx would send it, too', async () => {
+test('a truncated package is refused even where nginx would send it', async () => {
   const service = await startTestService({ LICENSING_ACCEL_LOCATION: '/_licensing_packages/' });
   const { key } = await giveLicense(service.db, await givePlan(service.db));
   const { release } = await giveRelease(service, { version: '1.0' });
@@ -168,7 +168,7 @@ test('a package that was cut is refused where nginx would send it, too', async (
 
 const isDownload = (line: string) => line.includes('"endpoint":"download"');
 
-test('answers that wait behind a slow download on their connection are told as what they are', async () => {
+test('answers that wait behind a slow download on their connection are reported with their own status', async () => {
   const folder = temporaryFolder();
   const settings = {
     LICENSING_DATABASE_URL: `sqlite:${join(folder, 'test.sqlite')}`,
@@ -177,7 +177,7 @@ test('answers that wait behind a slow download on their connection are told as w
   };
   const db = await openMigrated(settings);
   const { key } = await giveLicense(db, await givePlan(db));
-  // More than the kernel takes for a client that does not read.
+  // The kernel does not buffer this much for a client that does not read.
   const { path } = await makePackage({}, 20_000_000);
   const { release } = await giveRelease({ db, packagesDir: folder }, { version: '1.0', file: path });
   const service = await startServiceProcess({ ...settings, ...USUAL_TIMEOUTS });
@@ -191,7 +191,7 @@ test('answers that wait behind a slow download on their connection are told as w
       ask('GET', 'Range: bytes=99999999-\r\n') +
       ask('GET', 'Connection: close\r\nRange: bytes=0-9\r\n'),
   );
-  // Real time: a handler's deadline of 4 s has to pass while the answers wait.
+  // A handler's deadline of 4 s has to pass, in real time, while the answers wait.
   await sleep(4_500);
   const received: Buffer[] = [];
   for await (const chunk of socket) received.push(chunk as Buffer);
@@ -203,7 +203,7 @@ test('answers that wait behind a slow download on their connection are told as w
   const answered = service.log().slice(1);
   expect(answered.map(({ msg }) => msg)).toEqual(sent.map(() => 'answered'));
   expect(answered.map(({ status }) => status).sort()).toEqual([...sent].sort());
-  // Nothing else is printed: Node warns of a socket that too many listen to.
+  // Nothing else is printed, such as Node's warning of too many listeners on a socket.
   expect(service.lines).toHaveLength(service.log().length);
   await service.stop();
   expect(await countTimes(db, 'access_log', { outcome: 'ok' })).toBe(sent.length);
@@ -227,7 +227,7 @@ describe('an address with a host before it', () => {
   }
 
   it.each(['http://[/', 'http://xn--a/', 'http://?dlid=secret', 'urn://secret'])(
-    'that is none, as in %s, is refused, counted, and logged without it',
+    'that is not a host, as in %s, is refused, counted, and logged without it',
     async (address) => {
       const before = await counted();
       const answer = await ask(address);
@@ -246,7 +246,7 @@ describe('an address with a host before it', () => {
     },
   );
 
-  it('that is one is answered as without', async () => {
+  it('that is a host is answered as if it were missing', async () => {
     expect(await ask(`http://shop.example${PREFIX}/updates/42`)).toMatchObject({ status: 200 });
     expect(await ask('http://shop.example')).toMatchObject({ status: 404 });
     expect(logged(service).at(-1)).toMatchObject({ msg: 'refused', path: '/', code: 'NOT_FOUND' });
@@ -263,7 +263,7 @@ describe.each(ONE_BACKEND)('a fault of the database, on %s', (name, backend) => 
   it('is logged with its code and number, and without the values of the statement', async () => {
     const { key, id } = await giveLicense(service.db, await givePlan(service.db, { type: 'seat' }));
     const isMysql = name.startsWith('MariaDB');
-    // A trigger of which the message quotes values, as MySQL's do; SQLite's have none.
+    // MySQL's own messages quote values, so this trigger's does too. SQLite's do not.
     await service.db.raw(
       isMysql
         ? `CREATE TRIGGER refuse BEFORE INSERT ON ${table(service.db, 'activations')} FOR EACH ROW

@@ -30,7 +30,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** Signed answers, files and keys over HTTP; signatures are verified by Node and by PHP's sodium. */
+/** Tests signed answers, files and keys over HTTP. Node and PHP's sodium verify the signatures. */
 
 const NOW = new Date('2026-03-01T12:00:10.999Z');
 const IAT = Date.parse('2026-03-01T12:00:10Z') / 1000;
@@ -53,7 +53,7 @@ interface Verified {
 
 const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Fields;
 
-/** The header and claims of a token whose signature is right. */
+/** Verifies a token's signature, and returns its header and claims. */
 function verified(token: unknown, keys: PublicJwk[]): Verified {
   const [header = '', claims = '', signature = ''] = String(token).split('.');
   const key = keys.find(({ kid }) => kid === decode(header).kid);
@@ -133,7 +133,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
       }
     ).held_until;
 
-  test('an answer that asks for none is the same to the byte, and has no token', async () => {
+  test('an answer without a request for a token is the same to the byte, and has no token', async () => {
     const { request } = await give();
     const plain = await post('activate', request);
     const unsigned = await post('activate', { ...request, signed: false, nonce: '' });
@@ -186,7 +186,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
     for (const { token } of [activated.data]) expect(atob(String(token).split('.')[1]!)).not.toContain(key);
   });
 
-  test('a form sends texts; what is no boolean and no nonce is refused, and a nonce alone too', async () => {
+  test('a form sends texts; anything but a boolean or a nonce is refused, and so is a nonce on its own', async () => {
     const { key, request } = await give();
     const form = (fields: Record<string, string>) =>
       post('validate', String(new URLSearchParams({ license_key: key, ...fields })));
@@ -222,7 +222,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
       }
   });
 
-  test('a token ends with the licence, and with the key; what is not valid counts for an hour', async () => {
+  test('a token ends with the licence, and with the key; an answer that is not valid counts for an hour', async () => {
     const soon = new Date(NOW.getTime() + 3 * DAY * 1000);
     const { id, key, request } = await give({}, { expiresAt: soon });
     const ofLicense = await shop.verified((await post('activate', { ...request, signed: true })).data.token);
@@ -295,7 +295,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
     const nextMinute = await ask();
     expect(nextMinute).not.toBe(before);
     shop.clock.now = NOW;
-    // A change that is taken back is a change.
+    // A change that is undone is still a change.
     const kept = await ask();
     await changeState(shop.db, id, 'suspend', context);
     expect((await shop.verified(await ask())).claims.status).toBe('suspended');
@@ -316,7 +316,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
   });
 
   describe('a file for a machine without network', () => {
-    test('holds its activation until its end, whatever comes between', async () => {
+    test('holds its activation until its end, whatever happens in between', async () => {
       const { id, key, request } = await give({ limit: 1 });
       expect((await post('token', request)).error.code).toBe('ACTIVATION_NOT_FOUND');
       await post('activate', request);
@@ -334,7 +334,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
         return [refused, error.code, error.held_until];
       };
       expect(await held()).toEqual([403, 'ACTIVATION_HELD', '2026-03-31T12:00:10Z']);
-      // In the same minute it is the same file; later the hold grows.
+      // Within a minute the file stays the same. Later, the hold is extended.
       shop.clock.now = new Date(NOW.getTime() + 40_000);
       expect((await post('token', request)).data).toEqual(data);
       expect(await holdOf(id)).toBe('2026-03-31 12:00:10');
@@ -342,7 +342,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
       const later = await post('token', request);
       expect(later.data.expires_at).toBe('2026-04-01T12:00:10Z');
       expect(await held()).toEqual([403, 'ACTIVATION_HELD', '2026-04-01T12:00:10Z']);
-      // A licence that ends earlier gives a shorter file, and the hold stays.
+      // If the licence ends earlier, so does the file, but the hold stays.
       await shop.db(table(shop.db, 'licenses')).where({ id }).update({ expires_at: '2026-03-05 00:00:00' });
       const shorter = await post('token', request);
       expect((await shop.verified(shorter.data.token)).claims.exp).toBe(
@@ -402,7 +402,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
       expect(await shop.db(table(shop.db, 'activations')).where({ license_id: id })).toEqual([]);
     });
 
-    test('a key with a limit of its own gets files for what came by it only', async () => {
+    test('a key with a limit of its own gets files only for its own activations', async () => {
       const { id, request } = await give({ limit: 3 });
       await post('activate', request);
       const { key: small, stored } = await addKey(
@@ -486,7 +486,7 @@ describe.each(ONE_BACKEND)('Signed answers on %s', (_name, backend) => {
     });
     const head = await fetch(`${shop.url}${PREFIX}/keys.json`, { method: 'HEAD' });
     expect(head.status).toBe(200);
-    // Node's fetch() would ask past every cache.
+    // With If-None-Match, Node's fetch() asks to bypass caches.
     const again = await supertest(shop.url)
       .get(`${PREFIX}/keys.json`)
       .set('If-None-Match', answer.headers.get('etag') ?? '');
@@ -505,7 +505,7 @@ describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) =>
     const kids = async () => (await shop.keys()).map(({ kid }) => kid);
     const state = async () => (await listKeysInUse(db)).map((one) => `${one.kid} ${one.state}`);
 
-    // Without a key: null, 404 before the shape, an empty set.
+    // Without a signing key, the token is null, a file is 404 even if the body is malformed, and the key set is empty.
     expect((await shop.post('activate', request)).data.token).toBeNull();
     expect((await shop.post('validate', { ...request, nonce: 'n' })).data.token).toBeNull();
     const none = await shop.post('token', {});
@@ -525,13 +525,13 @@ describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) =>
     expect((await shop.post('validate', request)).data.token).toBe(first);
 
     await retireSigningKey(db, '2026-1', {}, context);
-    await expect(retireSigningKey(db, '2026-1', {}, context)).rejects.toThrow('retired already');
+    await expect(retireSigningKey(db, '2026-1', {}, context)).rejects.toThrow('already retired');
     await expect(retireSigningKey(db, '2025-9', {}, context)).rejects.toThrow('no signing key');
     expect(await state()).toEqual(['2026-1 retired', '2026-2 current', '2026-3 next']);
     await eventually(async () =>
       expect(kidOf((await shop.post('validate', request)).data.token)).toBe('2026-2'),
     );
-    // What the retired one has signed still counts, to the end of the last file, a minute more at most.
+    // The retired key is published until the last file that it signed ends, and at most a minute longer.
     expect((await shop.verified(first)).header.kid).toBe('2026-1');
     shop.clock.now = new Date(NOW.getTime() + 30 * DAY * 1000);
     expect(verified(file, await shop.keys()).claims.exp).toBe(IAT + 30 * DAY);
@@ -552,7 +552,7 @@ describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) =>
       retireSigningKey(db, '2026-3', {}, context),
     ]);
     expect(await state()).toEqual(['2026-1 retired', '2026-2 retired', '2026-3 current']);
-    // A kid is never used again.
+    // A kid is never reused.
     expect((await addSigningKey(db, secret, context)).kid).toBe('2026-4');
   });
 
@@ -585,7 +585,7 @@ describe.each(ONE_BACKEND)('The life of signing keys on %s', (_name, backend) =>
     const { key } = await giveLicense(db, await givePlan(db, {}, NOW), {}, NOW);
     expect((await shop.post('validate', { license_key: key, signed: true })).data.token).toBeNull();
     expect((await shop.post('token', { license_key: key })).error.code).toBe('NOT_FOUND');
-    // Others that have the secret may still sign with it.
+    // Another instance that has the secret may still sign with the key.
     expect(await shop.keys()).toHaveLength(1);
     expect(shop.logLines.filter((line) => line.includes(said))).toHaveLength(1);
   });
@@ -678,7 +678,7 @@ describe('docs/signed-answers.md', () => {
       expect([what, await refused]).toEqual([what, null]);
   });
 
-  test('and a file, a nonce, and an answer for no site', async () => {
+  test('its PHP checks the type of a token, its nonce, and whether it is for this site', async () => {
     const { token: file } = (await shop.post('token', request)).data;
     expect(await php(file, { type: 'license-file+jwt' })).toMatchObject({ valid: true });
     expect(await php(file)).toBeNull();

@@ -9,11 +9,11 @@ import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace, PREFIX } from '../support/service';
 
-/** What sites tell of themselves with their downloads, and in how many networks keys are used (docs/told-sites.md). */
+/** Tests what sites report with their downloads, and in how many networks keys are used (docs/told-sites.md). */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
+describe.each(DATABASE_KINDS)('what sites report, on %s', (kind) => {
   let service: Managed;
   let plan: Awaited<ReturnType<typeof givePlan>>;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
       .set({ 'X-Licensing-Site': site, 'X-Licensing-Version': version });
   const told = () => service.db(table(service.db, 'told_sites')).orderBy(['license_id', 'site']);
 
-  it('is kept as the latest of each licence and site, also of a refused download', async () => {
+  it('is kept as the latest report of each licence and site, even from a refused download', async () => {
     const { db } = service;
     const good = await giveLicense(db, plan, { customer: 'jo@example.com' });
     const stopped = await giveLicense(db, plan);
@@ -92,7 +92,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     await service.read.refused('GET /products/41/sites', undefined, 'NOT_FOUND');
   });
 
-  it('is bounded for a licence: who told the longest ago is forgotten', async () => {
+  it('is bounded for a licence: the site with the oldest report is forgotten', async () => {
     const { id: licenseId } = await giveLicense(service.db, plan);
     const site = (i: number) => ({
       ...{ licenseId, productId: 42, site: `s${i}.example`, version: '1.0.0' },
@@ -136,7 +136,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     db.on('query', count);
     const batch = 500;
     const costs: number[] = [];
-    // A second process, or one that was started again, does not know which keys are full.
+    // A second process, or a restarted one, does not know which keys are full.
     for (const [tellers, from, to] of [
       [createSiteRecorder(db, 3), 0, 14],
       [createSiteRecorder(db, 3), 14, 16],
@@ -153,7 +153,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     expect(await networks()).toHaveLength(MAX_NETWORKS);
     expect(await sites()).toHaveLength(MAX_REPORTED_SITES);
     expect(Math.max(...costs)).toBeLessThan(25);
-    // Networks of a full key cost nothing.
+    // Further networks of a full key cost no statements.
     expect(Math.max(...costs.slice(11, 14))).toBeLessThanOrEqual(4);
     const told = await service.read.ok('GET /products/42/sites?limit=1');
     expect(told.versions).toHaveLength(100);
@@ -162,7 +162,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     await networks().delete();
   });
 
-  it('stands clocks that go back, and services whose clocks differ', async () => {
+  it('survives clocks that go back, and services whose clocks differ', async () => {
     const { db, clock } = service;
     const license = await giveLicense(db, plan);
     const now = clock.now;
@@ -175,7 +175,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
     try {
       await tell(license.key, 'clock.example', '1.0.0').expect(200);
       await eventually(async () => expect(await siteOf()).toMatchObject({ version: '1.0.0' }));
-      // An hour back, a day back, and before the newest version was published.
+      // An hour back, a day back, and to before the newest version was published.
       for (const back of [DAY_MS / 24, DAY_MS, 30 * DAY_MS]) {
         clock.now = new Date(now.getTime() - back);
         await tell(license.key, 'clock.example', '1.8.0').expect(200);
@@ -189,7 +189,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
         for (const { version_at: first, at: last } of told.sites)
           expect(Date.parse(first)).toBeLessThanOrEqual(Date.parse(last));
       }
-      // What was told the latest stays.
+      // The report with the latest time stays.
       expect(await siteOf()).toMatchObject({ version: '1.0.0' });
       clock.now = new Date(now.getTime() + 1_000);
       await tell(license.key, 'clock.example', '1.8.0').expect(200);
@@ -214,7 +214,7 @@ describe.each(DATABASE_KINDS)('what sites tell, on %s', (kind) => {
         .query({ dlid: key })
         .set('X-Forwarded-For', ip)
         .expect(200);
-    // Neighbours are one network; one slot may have 3 and 10.
+    // Neighbouring addresses are one network. A key of one slot may be in 3 + 10 networks.
     for (let i = 0; i < 13; i++) for (const last of [1, 2]) await from(shared.key, `198.51.${i}.${last}`);
     for (let i = 0; i < 20; i++) await from(wide.key, `2001:db8:${i}:1::1`);
     const networks = (id: number) => db(table(db, 'key_networks')).where({ key_id: id });

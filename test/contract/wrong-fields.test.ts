@@ -21,7 +21,7 @@ interface Answer {
 
 const answerOf = ({ status, body }: request.Response): Answer => ({ status, body: body as Answer['body'] });
 
-/** Bodies that are not what they should be: who is to blame is told, and by the right name. */
+/** Tests malformed bodies: the answer blames the right side, and names the field by the name it was sent under. */
 
 describe('a refusal names the field as it was sent', () => {
   let service: TestService;
@@ -107,7 +107,7 @@ describe.each(ONE_BACKEND)('a licence key in a field that is not its own, on %s'
   });
 
   it.each(['device', 'seat', 'instance'] as const)(
-    'of another system is no %s, and no label',
+    'of another system is accepted neither as a %s nor as a label',
     async (type) => {
       const key = `Shop_${randomUUID().slice(0, 18)}`;
       await giveLicense(service.db, await givePlan(service.db, { type }), { key });
@@ -121,7 +121,7 @@ describe.each(ONE_BACKEND)('a licence key in a field that is not its own, on %s'
     },
   );
 
-  it('that is a piece of a longer device id, or in the query of a site, is in nobody’s way', async () => {
+  it('that is part of a longer device id, or of a site’s query, does no harm', async () => {
     const onDevice = await giveLicense(service.db, await givePlan(service.db, { type: 'device' }));
     const device = `${onDevice.key}-0042`;
     const onDomain = await giveLicense(service.db, await givePlan(service.db));
@@ -152,7 +152,7 @@ describe('what is wrong with a body', () => {
     [{ license_key: ' ', dlid: 'A\u0007B' }, 'dlid'],
     [{ license_key: 'A\u0007B', dlid: 'good' }, 'license_key'],
     [{ license_key: 'good', dlid: 7 }, 'dlid'],
-  ])('is said with the name of the field: %j', async (body, field) => {
+  ])('is reported with the name of the field: %j', async (body, field) => {
     const { status, body: answer } = await validate(body);
     expect(status).toBe(400);
     expect(answer.error?.message).toMatch(new RegExp(`^"${field}" must`));
@@ -162,7 +162,7 @@ describe('what is wrong with a body', () => {
     const time = async (length: number) => {
       const times: number[] = [];
       for (let i = 0; i < 5; i++) {
-        // Blanks and quotes at both ends, and a long run of quotes inside that is at none.
+        // Blanks and quotes at both ends, and a long run of quotes in the middle.
         const edge = ` '`.repeat(length / 20);
         const key = `${edge}x${"'".repeat(length * 0.8)}x${edge}`;
         const started = performance.now();
@@ -173,11 +173,11 @@ describe('what is wrong with a body', () => {
     };
     await time(6_000);
     const [short, long] = [await time(6_000), await time(60_000)];
-    // Ten times as much; a hundred times would be quadratic.
+    // The text is ten times as long; in quadratic time it would take a hundred times as long.
     expect(long / short).toBeLessThan(30);
   });
 
-  it('is the client’s fault or a compression that is none, and whatever else goes wrong is ours', () => {
+  it('is the fault of the client or of its compression; any other failure is the service’s', () => {
     const blame = (error: Error) => {
       try {
         return bodyError(error, { req: Readable.from([]) } as never);
@@ -193,7 +193,7 @@ describe('what is wrong with a body', () => {
     expect(blame(Object.assign(new Error('encoding set'), { status: 500 }))).toBe('encoding set');
     expect(blame(Object.assign(new Error('no memory'), { code: 'Z_MEM_ERROR' }))).toBe('no memory');
     expect(blame(Object.assign(new Error('disk'), { code: 'EIO' }))).toBe('disk');
-    // Nobody is left to be told anything.
+    // The client is gone, so the refusal needs no text.
     expect(blame(Object.assign(new Error('the connection broke'), { code: 'ECONNRESET' }))).toBe('');
   });
 });

@@ -252,7 +252,7 @@ test.each(['licensing_migrations', 'licensing_products'])(
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^Not compared with what is published: .*\nerror: There are \d+ errors\.\n$/,
+        /^The XML was not compared with the published versions: .*\nerror: There are \d+ errors\.\n$/,
       ),
     });
     expect(stdout).toMatch(/^error: line 1: <version> is missing or empty\. /m);
@@ -267,7 +267,7 @@ describe('a command whose COMMIT was not answered says that it may have been car
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^error: The database .* may have been done all the same: look before you repeat it\.\n$/,
+        /^error: The database .* may have been made all the same: check before you run the command again\.\n$/,
       ),
     });
   }

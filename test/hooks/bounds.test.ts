@@ -13,7 +13,7 @@ import { faultOfMessage } from '../../src/operations/kit/failures';
 import { readOrderBody } from '../../src/operations/orders';
 import { fixture, sendHook, signFastSpring, signLemonSqueezy, type Signed } from '../support/shop-senders';
 
-/** Messages with values that no database holds, and orders that fail: each stays its own order's matter. */
+/** Tests that messages with values that no database holds, and orders that fail, affect no other order. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const LATEST = '9999-12-31T23:59:59Z';
@@ -94,7 +94,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     },
   );
 
-  it('later ends are the latest one, and what is no time counts as missing', async () => {
+  it('later ends become the latest one, and an invalid time counts as missing', async () => {
     for (const [next, expected] of [
       [Date.parse(LATEST), LATEST],
       [1e15, LATEST],
@@ -109,7 +109,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     }
   });
 
-  it('a posted order runs once its article is mapped, with the end of the calendar, and is renewed and upgraded', async () => {
+  it('a posted order with the end of the calendar takes effect once its article is mapped, and is renewed and upgraded', async () => {
     await post(`far-${n}`, {}, { sku: `far-${n}`, paid_until: LATEST });
     await post(`near-${n}`, {}, { sku: `far-${n}` });
     const map = await service.write.ok('POST /shops/posting/map', { sku: `far-${n}`, plan_id: plan }, 201);
@@ -142,7 +142,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     );
   });
 
-  it.each([-1, 2 ** 64, 1e300])('an amount of %s is not known, and the order counts', async (total) => {
+  it.each([-1, 2 ** 64, 1e300])('an amount of %s is unknown, but the order counts', async (total) => {
     expect(await take('lemonsqueezy', lemon('order_created', { total }))).toMatchObject({
       result: 'order',
     });
@@ -153,7 +153,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     expect(await license('fastspring', `ord1-${n}`)).toMatchObject({ status: 'active' });
   });
 
-  it('an order that fails holds up no other one, neither when an article is mapped nor each minute', async () => {
+  it('an order that fails holds up no other one, neither when an article is mapped nor in the job of each minute', async () => {
     const { db } = service;
     const sku = `late-${n}`;
     const broken = await post(`broken-${n}`, {}, { sku });
@@ -190,7 +190,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     const run = (now: Date) => runReady(db, { ...context, now }, () => Promise.resolve(true));
     await run(NOW);
     expect(await license('posting', `waits-${n}`)).toMatchObject({ status: 'active' });
-    // It is tried again after a minute, then after as long as it has failed already.
+    // The order is retried after a minute, and then after as long as it has failed already.
     const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
     const code = `order ${String(broken.id)}: SyntaxError`;
     await expect(run(later(2))).rejects.toMatchObject({ code });
@@ -198,7 +198,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     await expect(run(later(5))).rejects.toMatchObject({ code });
   });
 
-  it('a message whose order fails is answered 200, and the next run does it', async () => {
+  it('a message whose order fails is answered 200, and the next run applies it', async () => {
     const { db } = service;
     const created = () => take('lemonsqueezy', lemon('subscription_created', { renews_at: LATEST }));
     const met = await whileRefusing(db, 'events', '1 = 1', created);
@@ -208,7 +208,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     const context = { actor: 'orders', now, secret: undefined, graceDays: 3 };
     await runReady(db, context, () => Promise.resolve(true)).catch(() => undefined);
     expect(await license('lemonsqueezy', lemonOrder())).toMatchObject({ status: 'active' });
-    // Its sender repeats it.
+    // The sender repeats the message.
     expect(await created()).toMatchObject({ result: 'order', state: 'done' });
   });
 
@@ -228,7 +228,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     return events.filter(({ event }) => event === 'renewed').length;
   };
 
-  it('a renewal that meets a passing error waits for a job, then for its link', async () => {
+  it('a renewal with a temporary error waits for a job, then for its link', async () => {
     const { db } = service;
     const renewal = lemon('subscription_payment_success', {});
     const unmatched = (await rows(db, 'unmatched')).length;
@@ -240,7 +240,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     expect(await renewals()).toBe(1);
   });
 
-  it('a renewal that meets a passing error when its link comes is done by the job', async () => {
+  it('a renewal with a temporary error when its link comes is applied by the job', async () => {
     const created = lemon('subscription_created', {});
     await take('lemonsqueezy', lemon('subscription_payment_success', {}));
     const failing = () => take('lemonsqueezy', created);
@@ -252,7 +252,7 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     expect(await renewals()).toBe(1);
   });
 
-  it('the first hundred of a list are done at once, and a job does the others', async () => {
+  it('the first hundred entries of a list are applied at once, and a job applies the others', async () => {
     const name = (i: number) => fast('order.completed', {}, `x${i}`);
     const many = Array.from({ length: 230 }, (_, i) =>
       i === 0 || i > 227 ? name(i) : { id: `u${n}-${i}`, type: 'unused' },
@@ -260,14 +260,14 @@ describe.each(BACKENDS)('what no database holds, on %s', (_, settings) => {
     await take('fastspring', signFastSpring(many, SECRET));
     expect(await license('fastspring', `ord1-${n}x0`)).toMatchObject({ status: 'active' });
     expect(await license('fastspring', `ord1-${n}x229`)).toBeUndefined();
-    // Again, as its sender repeats it.
+    // The sender repeats the message.
     await take('fastspring', signFastSpring(many, SECRET));
     await workOn();
     expect(await license('fastspring', `ord1-${n}x229`)).toMatchObject({ status: 'active' });
     expect(await service.write.ok('GET /shops/fastspring/messages?result=queued')).toEqual([]);
   });
 
-  it('a mebibyte of events is answered in time, and no work goes on', async () => {
+  it('a mebibyte of events is answered in time, and no work continues after that', async () => {
     const many = Array.from({ length: 50_000 }, (_, i) => ({ id: `${n}-${i}` }));
     await take('fastspring', signFastSpring(many, SECRET));
     const kept = (await rows(service.db, 'shop_messages')).length;

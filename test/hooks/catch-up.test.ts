@@ -26,7 +26,7 @@ import { newPlace, ONE_KIND, rows } from '../support/service';
 import { PADDLE_KEY, startShopLists, STRIPE_KEY, WOO_KEY, type ShopLists } from '../support/shop-lists';
 import { fixture, signPaddle, signStripe } from '../support/shop-senders';
 
-/** What shops told while nobody heard is caught up from their own lists. */
+/** Tests catching up, from the shops' own lists, with messages that the service missed. */
 
 const ADDED = new Date('2026-11-14T12:00:00Z');
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -48,11 +48,11 @@ async function counts(shop: HookShop): Promise<number[]> {
   return Promise.all(STATE.map(async (name) => (await rows(shop.service.db, name)).length));
 }
 
-/** A session that paid `payment`. */
+/** Returns a session that paid `payment`. */
 function session(payment: string, minutes: number): Thing {
   const text = JSON.stringify(fixture('stripe/checkout.session.completed')).replace('"pi_1"', `"${payment}"`);
   const message = JSON.parse(text) as { data: { object: { metadata: Thing } } };
-  // Without it, the session's items are asked for.
+  // Without a quantity, the service would ask Stripe for the session's items.
   message.data.object.metadata.quantity = '1';
   return { ...message, id: `evt_${payment}`, created: minutesAgo(minutes) };
 }
@@ -95,7 +95,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     ...{ faultOf: faultOfMessage, networks: [], apiUrl: lists.url, graceDays: 3 },
   });
 
-  it('takes what did not come, by pages, and once', async () => {
+  it('takes missed messages page by page, and once', async () => {
     lists.stripe = [1, 2, 3, 4, 5].map((i) => session(name(i), 60 * i));
     await shop.take(signStripe(lists.stripe[2]!, STRIPE_SECRET, NOW));
     const issued = await shop.license(name(3));
@@ -115,7 +115,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     });
   });
 
-  it('leaves what met a passing error to a job, and holds up no other entry for it', async () => {
+  it('leaves an entry with a temporary error to a job, and holds up no other entry for it', async () => {
     lists.stripe = [1, 2, 3].map((i) => session(name(i), i));
     const { db } = shop.service;
     await whileRefusing(db, 'orders', `NEW.number = '${name(2)}'`, async () =>
@@ -133,7 +133,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     expect((await shop.license(name(2)))?.status).toBe('active');
   });
 
-  it('asks for the types that mean something, since the last run', async () => {
+  it('asks only for types that it uses, since the last run', async () => {
     await run();
     const [at] = lists.asked;
     expect(at?.searchParams.getAll('types[]')).toContain('invoice.paid');
@@ -141,14 +141,14 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     expect(at?.searchParams.get('created[gte]')).toBe(String(minutesAgo(60)));
   });
 
-  it('takes a refund of a payment that did not come either', async () => {
+  it('takes a refund of a payment that was missed too', async () => {
     lists.stripe = [refund(name(1), 5), session(name(1), 10)];
     await run();
     expect((await shop.order(name(1))).events).toHaveLength(2);
     expect(await shop.license(name(1))).toBeUndefined();
   });
 
-  it('goes on where a run ended', async () => {
+  it('continues where a run ended', async () => {
     lists.stripe = [1, 2, 3, 4, 5].map((i) => session(name(i), i));
     const cut = new AbortController();
     const row = await requireShop(shop.service.db, 'stripe');
@@ -159,12 +159,12 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     await expect(killed).rejects.toThrow();
     expect(await shop.license(name(1))).toMatchObject({ status: 'active' });
     expect(await shop.license(name(3))).toBeUndefined();
-    // The page's place was kept or not: either way the next run takes the rest.
+    // Whether the position in the list was stored or not, the next run takes the rest.
     expect(await run()).toMatchObject({ caught_up: 3, done: true });
     expect((await shop.license(name(5)))?.status).toBe('active');
   });
 
-  it('ends after so many pages, and the next run goes on there', async () => {
+  it('ends after its maximum of pages, and the next run continues there', async () => {
     lists.stripe = [1, 2, 3, 4, 5].map((i) => session(name(i), i));
     const row = await requireShop(shop.service.db, 'stripe');
     const first = await catchUp(shop.service.db, row, undefined, { ...context(), maxPages: 1 });
@@ -174,7 +174,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     expect(lists.asked[0]?.searchParams.get('starting_after')).toBe(`evt_${name(2)}`);
   });
 
-  it('tries again, and tells what stays wrong; what was taken stays', async () => {
+  it('retries, reports an error that stays, and keeps what it has taken', async () => {
     lists.stripe = [1, 2, 3].map((i) => session(name(i), i));
     const limit = { status: 429, headers: { 'retry-after': '1' } };
     lists.faults = [{ status: 500 }, limit];
@@ -205,7 +205,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     expect((await standing()).failure).toBeNull();
   });
 
-  it('gets the lines that an invoice leaves out, else counts the plan’s duration', async () => {
+  it('fetches the lines that an invoice leaves out, or counts the plan’s duration', async () => {
     for (const isAway of [false, true]) {
       const id = `${n}_${String(isAway)}`;
       const text = JSON.stringify(fixture('stripe/invoice.paid.since-2025'))
@@ -233,7 +233,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     }
   });
 
-  it('is run by the command, which asks this machine alone', async () => {
+  it('is run by the command, which asks only this machine', async () => {
     lists.stripe = [1, 2, 3].map((i) => session(name(i), i));
     const api = ['--api-url', lists.url];
     const ran = await command.run(['shop', 'catch-up', 'stripe', '--since', '2y', ...api]);
@@ -253,7 +253,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
       stderr: expect.stringContaining('the shop refuses the API key'),
     });
     expect((await command.run(['doctor', '--json'])).stdout).toContain('"CATCH_UP_FAILED"');
-    // The command's clock is this machine's.
+    // The command uses this machine's clock.
     await command.run(['shop', 'catch-up', 'stripe', ...api]);
     expect((await command.run(['doctor', '--json'])).stdout).toContain('"CATCH_UP"');
     await run();
@@ -277,7 +277,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     });
   });
 
-  it('lets one of two instances do it in a night', async () => {
+  it('runs on one of two instances in a night', async () => {
     lists.stripe = [1, 2, 3].map((i) => session(name(i), i));
     const tomorrow = new Date('2026-11-25T03:05:00Z');
     lists.stripe.forEach((event) => (event.created = tomorrow.getTime() / 1000 - 60));
@@ -296,15 +296,15 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     );
     await eventually(async () => expect(await shop.license(name(3))).toMatchObject({ status: 'active' }));
     await eventually(async () => expect((await standing()).at).toBe('2026-11-25T03:05:00Z'));
-    // Two more rounds of each.
+    // Leave time for two more rounds of each instance.
     await new Promise((resolve) => setTimeout(resolve, 100));
     for (const stop of stops) await stop();
     expect(lists.asked).toHaveLength(2);
   });
 
-  it('tells its key to nobody', async () => {
+  it('never reveals its key', async () => {
     const { heard, logLines, db } = shop.service;
-    // What was sent has it once, where the key was given.
+    // `heard` has the key once, in the request that set it, so look only into the answers.
     const answers = heard.filter((text) => text.startsWith('{')).join('\n');
     const [row] = await rows<Thing>(db, 'shops');
     for (const text of [answers, logLines.join('\n'), JSON.stringify(row), lists.asked.join('\n')])
@@ -333,7 +333,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     return shop;
   };
 
-  it('takes what Paddle told, with the customer’s address', async () => {
+  it('takes Paddle’s messages, with the customer’s address', async () => {
     const secret = 'pdl_ntfset_01';
     const shop = await start('paddle', secret, 'pri_1', { api_key: PADDLE_KEY });
     const told = (file: string, id: number, change: Thing = {}) => ({
@@ -427,7 +427,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     expect((await write.ok('GET /shops/fast')).catch_up).toMatchObject({ state: 'cannot' });
     await write.ok('POST /shops', { name: 'posts' }, 201);
     expect((await write.ok('GET /shops/posts')).catch_up).toBeNull();
-    // Another kind of sender has another key.
+    // Another kind of sender needs another key, so the service drops the old one.
     await write.ok('PATCH /shops/stripe', { api_key: STRIPE_KEY });
     await write.ok('PATCH /shops/stripe', { kind: 'paddle', secret: 'pdl_ntfset_01' });
     expect((await write.ok('GET /shops/stripe')).has_api_key).toBe(false);
@@ -446,7 +446,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     await write.ok('PATCH /shops/woocommerce', { site_url: null });
     await patch({ site_url: 'https://other.example/' });
     await write.ok('PATCH /shops/woocommerce', { site_url: 'https://other.example/', api_key: WOO_KEY });
-    // Nor by the file of an import that names another site, with the key or without.
+    // The key does not go to another site by an import either, whether its file has the key or not.
     const lines: string[] = [];
     await exportRecords(db, (text) => Promise.resolve(void lines.push(text)));
     const file = lines.join('');
@@ -477,7 +477,7 @@ describe.each(ONE_KIND)('catching up with Paddle and WooCommerce, on %s', (datab
     await shop.service.stop();
   });
 
-  it('of a sender without a site of its own comes with an import', async () => {
+  it('is imported for a sender without a site of its own', async () => {
     const shop = await start('stripe', STRIPE_SECRET, 'PRO', { api_key: STRIPE_KEY });
     const lines: string[] = [];
     await exportRecords(shop.service.db, (text) => Promise.resolve(void lines.push(text)));
@@ -535,7 +535,7 @@ test.each([
   expect(listOf(kind)?.key.test(key)).toBe(isKey);
 });
 
-test('asks the sender that a key is of', () => {
+test('asks the sender that a key belongs to', () => {
   const origin = (kind: string, key: string, site: string | null = null) => listOf(kind)?.origin(key, site);
   expect(origin('stripe', STRIPE_KEY)).toBe('https://api.stripe.com');
   expect(origin('paddle', PADDLE_KEY)).toBe('https://sandbox-api.paddle.com');
@@ -543,7 +543,7 @@ test('asks the sender that a key is of', () => {
   expect(origin('woocommerce', WOO_KEY, 'https://shop.example')).toBe('https://shop.example');
 });
 
-test('goes to no private address, and for a test to this machine alone', async () => {
+test('goes to no private address, and in a test only to this machine', async () => {
   const shops = createAsk([], false);
   for (const url of ['https://127.0.0.1/', 'https://10.0.0.1/', 'https://[::1]/', 'http://1.1.1.1/'])
     await expect(shops(url, {}, { ms: 1_000 })).rejects.toMatchObject({ code: 'ADDRESS_REFUSED' });

@@ -7,7 +7,7 @@ import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signDigistore24 } from '../support/shop-senders';
 
-/** Messages of Digistore24: what each does to licences, and the answer that its mail shows. */
+/** Tests messages of Digistore24: their effect on licences, and the answer that Digistore24 puts into its mail. */
 
 const SECRET = 'a passphrase of the seller';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -105,7 +105,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
     expect(events).toHaveLength(1);
   });
 
-  it('takes no form of more fields than it sends', async () => {
+  it('refuses a form with more fields than Digistore24 sends', async () => {
     const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, i) => [`tag${i}`, '1']));
     const answer = await sendHook(
       service.url,
@@ -115,7 +115,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
     expect(answer.status).toBe(401);
   });
 
-  it('takes an amount that is no amount as unknown', async () => {
+  it('treats an invalid amount as unknown', async () => {
     for (const amount of ['1e300', 'Infinity', 'much']) {
       order = `A${randomInt(1e9)}`;
       transaction = randomInt(1e9);
@@ -126,9 +126,9 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
     }
   });
 
-  it('takes a payment for older than its refund, whose first try was cut off before it', async () => {
+  it('treats a payment as older than its refund if its first attempt was cut off before the refund', async () => {
     const paid = fields('on_payment');
-    // As a process leaves it that is killed before the order is stored.
+    // A process that is killed before it stores the order leaves this message.
     await insertMessageOnce(service.db, {
       ...{ shop: 'ds24', digest: messageDigest('ds24', `on_payment:${paid.transaction_id}`) },
       ...{
@@ -168,7 +168,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
     expect(await status()).toBe('suspended');
   });
 
-  it('takes a payment for older than its refund, which came before', async () => {
+  it('treats a payment as older than a refund that came before it', async () => {
     await send(fields('on_refund'));
     pass(10);
     expect(await send(fields('on_payment'))).toBe('OK');
@@ -195,7 +195,7 @@ describe.each(ONE_BACKEND)('messages of Digistore24, on %s', (_, settings) => {
     expect(await status()).toBe('active');
   });
 
-  it('answers the test of a connection, and what it does not use', async () => {
+  it('answers the test of a connection, and messages that it does not use', async () => {
     expect(await send(fields('connection_test'))).toBe('OK');
     expect(await send(fields('on_payment', { event: 'on_payment_missed' }))).toBe('OK');
     expect(await status()).toBe('none');

@@ -4,7 +4,7 @@ import type { Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signFastSpring } from '../support/shop-senders';
 
-/** Messages of FastSpring: lists of events, with whole objects or their ids. */
+/** Tests messages of FastSpring: lists of events, with whole objects or only their ids. */
 
 const SECRET = 'fast-spring-secret';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -44,7 +44,7 @@ describe.each(ONE_BACKEND)('messages of FastSpring, on %s', (_, settings) => {
     expect([events, lines]).toMatchObject([[{ event: 'paid' }], [{ line: `sub1-${n}`, sku: 'PRO' }]]);
   });
 
-  it('reads ids in the place of objects: the product is the article, and the plan’s time counts', async () => {
+  it('reads ids instead of objects: the product is the article, and the plan’s duration counts', async () => {
     const items = [{ product: 'gallery-pro', quantity: 1, subscription: `sub1-${n}` }];
     await send(event('order.completed', { items, account: 'acc1' }));
     expect(await license()).toMatchObject({ status: 'active', expires_at: '2026-12-24T10:00:00Z' });
@@ -53,7 +53,7 @@ describe.each(ONE_BACKEND)('messages of FastSpring, on %s', (_, settings) => {
     expect((await license())?.expires_at).toBe('2027-01-24T10:00:00Z');
   });
 
-  it('renews by a charge until the next one, tells what changed, and gives that charge back alone', async () => {
+  it('renews by a charge until the next one, reports the change, and undoes only a refunded charge', async () => {
     await send(event('order.completed'));
     shop.service.clock.now = new Date('2026-12-24T12:00:00Z');
     await send(event('subscription.charge.completed'));
@@ -81,7 +81,7 @@ describe.each(ONE_BACKEND)('messages of FastSpring, on %s', (_, settings) => {
     expect(await license()).toBeUndefined();
   });
 
-  it('takes the others of a list when one cannot be read, and keeps that one', async () => {
+  it('takes the other events of a list if one cannot be read, and keeps that one', async () => {
     const broken = { ...event('order.completed'), id: `broken-${n}`, data: { items: [{ product: 'p' }] } };
     await send(broken, event('order.completed'), event('subscription.deactivated'));
     expect((await license())?.status).toBe('active');

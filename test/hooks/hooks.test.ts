@@ -9,7 +9,7 @@ import { listRefusedDays } from '../../src/store/orders/shop-refusals';
 import { ONE_BACKEND, PREFIX, rows, startTestService } from '../support/service';
 import { sendHook, signDigistore24, signStandard, signStripe } from '../support/shop-senders';
 
-/** What all receivers have in common: who is let in, how much, and that nothing is told of the secret. */
+/** Tests what all receivers have in common: whose messages they take, how many, and that they never reveal the secret. */
 
 const SECRET = 'whsec_everything_is_signed_with_this';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -44,7 +44,7 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
     expect(service.logLines.join('\n')).not.toContain(SECRET);
   });
 
-  it('takes what is signed, and nothing that is changed, unsigned or old', async () => {
+  it('takes signed messages, and none that is changed, unsigned or old', async () => {
     const right = signStripe(UNUSED, SECRET, NOW);
     expect((await send('stripe', right)).status).toBe(200);
     const wrong = [
@@ -56,7 +56,7 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
       signStripe(UNUSED, SECRET, new Date(NOW.getTime() + 301_000)),
     ];
     for (const one of wrong) expect(await refusal(send('stripe', one))).toEqual([401, 'UNAUTHORIZED']);
-    // One of several is right while the sender changes its secret.
+    // While the sender changes its secret, one of several signatures is right.
     const two = signStripe(UNUSED, SECRET, NOW).headers['Stripe-Signature'] as string;
     const headers = {
       ...right.headers,
@@ -65,7 +65,7 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
     expect((await send('stripe', { ...right, headers })).status).toBe(200);
   });
 
-  it('verifies before it parses, and keeps what is signed and unreadable', async () => {
+  it('verifies before it parses, and keeps signed messages that it cannot read', async () => {
     const unparsable = { ...signStripe(UNUSED, SECRET, NOW), body: '{' };
     expect(await refusal(send('stripe', unparsable))).toEqual([401, 'UNAUTHORIZED']);
     const bad = signStripe([], SECRET, NOW);
@@ -138,14 +138,14 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
       const signed = () => signStandard({ type: 'ping' }, secret, NOW, randomUUID());
       await eventually(async () => expect((await send(name, signed())).status).toBe(200));
     }
-    // A passphrase of the seller's own may have quotes.
+    // A passphrase that the seller made up may have quotes.
     await service.write.ok('POST /shops', { name: 'phrase', kind: 'digistore24', secret: '"mine"' }, 201);
     const test = (phrase: string) => send('phrase', signDigistore24({ event: 'connection_test' }, phrase));
     await eventually(async () => expect((await test('"mine"')).status).toBe(200));
     expect((await test('mine')).status).toBe(401);
   });
 
-  it('has its address before its secret, and counts what it refuses until the right one is there', async () => {
+  it('has its address before its secret, and counts refused messages until it has the right one', async () => {
     const findings = async () =>
       ((await service.write.ok('GET /doctor')) as unknown as { id: string; message: string }[]).filter(
         ({ id, message }) => id.startsWith('RECEIVER') && message.includes('first'),
@@ -193,14 +193,14 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
     expect((await send('stripe', fitting)).status).toBe(200);
   });
 
-  it('is known to another instance within two seconds, with a new secret too', async () => {
+  it('is known to another instance within two seconds, and so is a new secret', async () => {
     if (given.LICENSING_DATABASE_URL?.startsWith('sqlite:') !== false) return;
     const other = await startTestService(given, NOW);
     try {
       expect((await sendHook(other.url, 'later', signStripe(UNUSED, SECRET, NOW))).status).toBe(404);
       await service.write.ok('POST /shops', { name: 'later', kind: 'stripe', secret: SECRET }, 201);
       const answers = async (secret: string) => {
-        // Fewer than there may be wrong ones in a minute.
+        // Stay below the limit of wrong signatures in a minute.
         await sleep(200);
         return (await sendHook(other.url, 'later', signStripe(UNUSED, secret, NOW))).status;
       };
@@ -222,7 +222,7 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
     const statuses: number[] = [];
     for (let i = 0; i < 70; i++) statuses.push((await wrong()).status);
     expect(new Set(statuses)).toEqual(new Set([401, 429]));
-    // Those that are right are not refused for the others.
+    // Right signatures are not refused because of the wrong ones.
     expect((await right()).status).toBe(200);
     const taken: number[] = [];
     while (taken.at(-1) !== 429 && taken.length < 2_000) {
@@ -235,7 +235,7 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
 });
 
 describe('a receiver whose secret cannot be opened', () => {
-  it('asks the sender to try again, and the doctor says so', async () => {
+  it('asks the sender to retry, and the doctor reports it', async () => {
     const passphrase = 'typed at Digistore24';
     const service = await startManaged({}, NOW);
     try {

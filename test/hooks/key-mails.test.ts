@@ -11,7 +11,7 @@ import { ONE_BACKEND } from '../support/service';
 import { formOf, pagesClient, textOf } from '../pages/support/session';
 import { fixture, sendHook, signPaddle, signStripe } from '../support/shop-senders';
 
-/** From a signed message of a shop to the mail with the key, as a mail server gets it. */
+/** Tests the way from a signed message of a shop to the mail with the key at a mail server. */
 
 const SECRET = 'whsec_stripe_signs_with_this';
 const PADDLE_SECRET = 'pdl_ntfset_01_paddle_signs_with_this';
@@ -63,7 +63,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
   const queued = async (id: unknown) =>
     (await service.db(table(service.db, 'outbox')).where({ order_id: Number(id), kind: 'mail' })).length;
 
-  it('goes out for a signed session of Stripe, once, and says when it went to whom', async () => {
+  it('is sent once for a signed session of Stripe, and the order shows when and to whom', async () => {
     const event = fixture('stripe/checkout.session.completed') as Thing;
     event.created = NOW.getTime() / 1000 - 600;
     const send = async () => {
@@ -95,7 +95,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
       to: address,
     });
     await eventually(() => expect(to(address)).toHaveLength(2));
-    // Sent once more after its end, the mail no longer promises updates.
+    // A mail that is sent after the licence has ended no longer promises updates.
     await service
       .db(table(service.db, 'licenses'))
       .where({ id })
@@ -105,7 +105,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     expect(to(address)[2]?.text).toMatch(/Gallery \(Year\), ended on/);
   });
 
-  it('has all keys of an order in one mail, in its language, and not again when it is told again', async () => {
+  it('has all keys of an order, in its language, and is not sent again for a repeated message', async () => {
     const message = { customer: { email: 'de@example.com', language: 'de' } };
     const order = await post('1', undefined, message);
     await eventually(() => expect(to('de@example.com')).toHaveLength(1));
@@ -117,7 +117,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     expect(await queued(order.id)).toBe(1);
   });
 
-  it('goes when what waited runs, and when the address comes after the licence', async () => {
+  it('is sent when a waiting order runs, and when the address comes after the licence', async () => {
     const waiting = await post('2', 'late@example.com', { lines: [{ line: '1', sku: 'LATER' }] });
     expect(await mailOf(waiting)).toMatchObject({ state: 'none', reason: 'nothing_issued' });
     await service.write.ok('POST /shops/own/map', { sku: 'LATER', plan_id: plan }, 201);
@@ -137,17 +137,17 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     const [order] = await service.read.all('/orders?shop=paddle');
     expect(await mailOf(order!)).toMatchObject({ state: 'none', reason: 'no_address', to: null });
     const address = (created.data as { email: string }).email;
-    // The session of Stripe is for the same person.
+    // An earlier test mailed the same address, by a session of Stripe.
     const before = to(address).length;
     await hook(created);
     await eventually(() => expect(to(address)).toHaveLength(before + 1));
     expect(await queued(order?.id)).toBe(1);
   });
 
-  it('goes when an order that failed is tried again, whether it was new or had no address', async () => {
+  it('is sent when a failed order is retried, whether it was new or had no address', async () => {
     const { db } = service;
     const read = (order: Thing) => service.read.ok(`GET /orders/${order.id}`);
-    // With an idempotency key, the call's own transaction would be rolled back, and the caller comes again.
+    // The call has no idempotency key: that would roll back its transaction, and the caller would repeat it.
     const failing = async (order: string, email: string, more: object) => {
       const body = { shop: 'own', order, at: NOW.toISOString(), customer: { email }, ...more };
       const send = () => service.issue.send('POST /orders', { body });
@@ -189,7 +189,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     service.clock.now = NOW;
   });
 
-  it('is not sent for tests, nor for shops that hand keys out, and a plugin says that it is one', async () => {
+  it('is not sent for tests, nor for shops that hand out keys, which a plugin says it does', async () => {
     const test = await post('3', 'test@example.com', { test: true });
     expect(await mailOf(test)).toMatchObject({ state: 'none', reason: 'test' });
     const plugin = await post('1', 'hika@example.com', { shop: 'hika', kind: 'hikashop' });
@@ -220,7 +220,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     const read = async (path: string) => textOf((await seller.get(path)).html);
     for (const id of ids)
       expect(await read(`/licenses/${id}`)).toMatch(/Keys mailed to shown@example\.com, .* Mail the keys/);
-    // Back to the licence it was sent from.
+    // The button leads back to its licence.
     const { back } = formOf((await seller.get(`/licenses/${ids[1]}`)).html, `/orders/${order.id}/mails`);
     const sent = await seller.post(`/orders/${order.id}/mails`, { back: back ?? '' });
     expect(sent.location?.replace(/\?.*/, '')).toBe(`/licenses/${ids[1]}`);
@@ -229,7 +229,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     expect(elsewhere.location?.replace(/\?.*/, '')).toBe(`/orders/${order.id}`);
     expect(await read('/mails')).toContain(`Keys of an order shown@example.com Order ${order.id}`);
 
-    // What an upgrade gave more has a mail of its own; the first licence's page tells of the first one's.
+    // Licences that an upgrade adds have a mail of their own. The first licence's page shows the first mail.
     const more = { lines: [{ line: '1', quantity: 3 }], event: 'upgraded' };
     await post('6', undefined, more);
     const third = await service.read.ok('GET /licenses/reference:own:6:1:3');
@@ -247,7 +247,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     );
   });
 
-  it('says that an address was refused', async () => {
+  it('shows that an address was refused', async () => {
     server.manners.refuses['bad@example.com'] = 550;
     const order = await post('5', 'bad@example.com');
     await eventually(async () =>
@@ -266,7 +266,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
       (await read.all('/orders?without_address=true')).map(({ order }) => order as string).sort();
     const before = (await owed()).length;
     const [first, second] = [await post('20', undefined), await post('21', undefined)];
-    // These owe nothing: a test, a shop that hands keys out, an article that waits, and money that is back.
+    // These owe no mail: a test, a shop that hands out keys, a waiting article, and a refunded order.
     await post('22', undefined, { test: true });
     await post('23', undefined, { shop: 'membership', kind: 'membershippro' });
     await post('24', undefined, { lines: [{ line: '1', sku: 'NEVER' }] });
@@ -284,7 +284,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     expect(await page('/orders?without_address=true')).toMatch(/\b20\b.*|\b21\b/);
     expect((await seller.get('/orders.csv?without_address=true')).html).not.toContain('"24"');
 
-    // At the order, by its page.
+    // The address is entered at the order, on its page.
     const form = { email: 'Owed@Example.com', name: 'Ola Owed' };
     const saved = await seller.post(`/orders/${first.id}/customer`, form);
     expect(await page(saved.location ?? '')).toContain('and the key is on its way there.');
@@ -292,7 +292,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     for (const key of keysOf(first)) expect(to('owed@example.com')[0]?.text).toContain(key);
     for (const id of idsOf(first))
       expect(await read.ok(`GET /licenses/${id}`)).toMatchObject({ customer: 'owed@example.com' });
-    // At a licence, by the API: for the whole order, and once.
+    // The address is entered at a licence, by the API. The mail is for the whole order, and sent once.
     const path = `PATCH /licenses/${idsOf(second)[1]}`;
     expect(await write.ok(path, { customer: 'two@example.com' })).toMatchObject({ key_mailed: true });
     expect(await write.ok(path, { customer: 'two@example.com' })).toMatchObject({ key_mailed: false });
@@ -300,7 +300,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     for (const key of keysOf(second)) expect(to('two@example.com')[0]?.text).toContain(key);
     expect(await queued(second.id)).toBe(1);
     expect(await owed()).toHaveLength(before);
-    // Another address moves the licences that had the former one, and sends nothing.
+    // A changed address moves the licences that had the former one, and sends no mail.
     const changed = await write.ok(`PATCH /orders/${second.id}`, {
       customer: { email: 'three@example.com' },
     });
@@ -395,7 +395,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
       ['another', null, 'none', 'no_address'],
       ['own', 'why@example.com', 'sent', null],
     ]);
-    // A number that is also a licence's id.
+    // This order's number is also a licence's id.
     const [id] = idsOf(order);
     await post(String(id), 'number@example.com');
     await eventually(() => expect(to('number@example.com')).toHaveLength(1));

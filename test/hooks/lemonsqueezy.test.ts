@@ -4,7 +4,7 @@ import type { Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signLemonSqueezy } from '../support/shop-senders';
 
-/** Messages of Lemon Squeezy: what each does to licences, in which order and how often they come. */
+/** Tests messages of Lemon Squeezy: their effect on licences, in any order and however often they come. */
 
 const SECRET = 'made-up-by-the-seller';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -21,7 +21,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
   });
   afterAll(() => shop.service.stop());
 
-  /** A message about this test's objects. @param attributes what differs */
+  /** Returns a message about this test's objects. @param attributes the fields that differ from the example */
   const message = (name: string, attributes: Thing = {}) => {
     const text = JSON.stringify(fixture(`lemonsqueezy/${name}`)).replaceAll(
       /(?<="?)\b(501|701|901|1002)\b(?="?)/g,
@@ -48,14 +48,14 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     expect((await sendHook(shop.service.url, 'lemonsqueezy', wrong)).status).toBe(401);
   });
 
-  it('waits for the money, and takes no test order for one', async () => {
+  it('waits for the money, and does not count a test order', async () => {
     expect(await send('order_created', { status: 'pending' })).toMatchObject({ reason: 'unpaid' });
     await send('order_created', { test_mode: true });
     expect(await license()).toBeUndefined();
   });
 
   it.each(['refunded', 'fraudulent'])(
-    'issues nothing for an order that is %s when it is told',
+    'issues nothing for an order that is reported as %s',
     async (status) => {
       const refunded = { refunded: true, refunded_amount: 9800, refunded_at: '2026-11-24T11:00:00.000000Z' };
       const told = {
@@ -72,7 +72,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
   );
 
   it.each(['refunded', 'fraudulent'])(
-    'suspends for an order that is told as paid, then as %s',
+    'suspends for an order that is reported as paid, then as %s',
     async (status) => {
       await send('order_created');
       await send('order_created', {
@@ -92,7 +92,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     },
   );
 
-  it('gives back all or a part', async () => {
+  it('undoes all of an order or a part', async () => {
     await send('order_created');
     await send('order_refunded', { status: 'partial_refund', refunded_amount: 100 });
     expect((await license())?.status).toBe('active');
@@ -110,7 +110,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     },
   );
 
-  it('says once that it issued, for an order and its subscription whose article is mapped later', async () => {
+  it('reports only once that it issued, for an order and its subscription whose article is mapped later', async () => {
     const item = { ...(message('order_created').data.attributes.first_order_item as Thing), variant_id: 97 };
     await send('order_created', { first_order_item: item });
     await send('subscription_created', { variant_id: 97 });
@@ -126,7 +126,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     ]);
   });
 
-  it('ends with the trial, and goes on when it is paid', async () => {
+  it('ends with the trial, and continues when it is paid', async () => {
     await send('order_created');
     const trial = { status: 'on_trial', trial_ends_at: '2026-12-08T10:00:00.000000Z' };
     await send('subscription_created', trial);
@@ -135,7 +135,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     expect((await license())?.expires_at).toBe('2027-01-08T10:00:00Z');
   });
 
-  it('renews by a payment, whose end the subscription tells, and takes that payment back alone', async () => {
+  it('renews by a payment, whose end the subscription reports, and undoes only a refunded payment', async () => {
     await send('order_created');
     await send('subscription_created');
     const first = { billing_reason: 'initial' };
@@ -149,7 +149,7 @@ describe.each(ONE_BACKEND)('messages of Lemon Squeezy, on %s', (_, settings) => 
     expect((await license())?.status).toBe('suspended');
   });
 
-  it('takes the first payment back by its invoice, while a later one is paid', async () => {
+  it('undoes the first payment by its invoice, while a later one is paid', async () => {
     await send('order_created');
     await send('subscription_created');
     shop.service.clock.now = new Date('2026-12-24T11:00:00Z');

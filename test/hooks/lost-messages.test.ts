@@ -9,15 +9,15 @@ import { GRACE_DAYS, givePlans, judgeYears, makeYear, shuffled } from '../suppor
 import { SENDERS } from '../support/subscription-senders';
 
 /**
- * Years of subscriptions of which a fifth of the messages are lost, the others shuffled and some told twice, and of which the
- * shop's own list tells the rest: every licence ends as the model says.
+ * Tests years of subscriptions. A fifth of the messages are lost, and the others come shuffled and some of them twice. The
+ * shop's own list has the rest, so every licence must end as the model says.
  */
 
 const SUBSCRIPTIONS = runs(2, 15);
 const ADDED = new Date('2025-12-31T12:00:00Z');
 const FIRST = new Date('2026-01-01T00:00:00Z');
 const DAY = 86_400;
-/** How long the service does not look. */
+/** The time between two runs of catching up, in seconds. */
 const AWAY = 9 * DAY;
 const LOST = 0.2;
 const KEY_SECRET = { LICENSING_KEY_SECRET: Buffer.alloc(32, 7).toString('base64') };
@@ -51,7 +51,7 @@ test.each(CASES)(
         const heard = told.filter(() => random() >= LOST);
         lost += told.length - heard.length;
         for (const one of shuffled([...heard, ...heard.filter(() => random() < 0.2)], random))
-          // What a busy machine does not take is lost as well.
+          // A message that a busy machine refuses is lost as well.
           expect([200, 503]).toContain(
             (await sendHook(shop.service.url, kind, sender.sign(one, now))).status,
           );
@@ -60,7 +60,7 @@ test.each(CASES)(
         expect(ran).toMatchObject({ done: true, failure: null, refused: 0 });
         caughtUp += Number(ran.caught_up);
       }
-      // A shop that lists its orders as they are now tells of two changes at once.
+      // A shop whose list has only the present state of an order reports two changes as one.
       expect([lost > said.length / 10, caughtUp > lost / 2]).toEqual([true, true]);
       const referenceOf = ({ n }: { n: number }) => sender.referenceOf(n);
       const mayMiss = kind === 'woocommerce';

@@ -6,13 +6,13 @@ import { ONE_BACKEND } from '../support/service';
 import { sendHook, signDigistore24, signPaddle, signStripe } from '../support/shop-senders';
 
 /**
- * What was paid, and what a licence is then. Each case is told as it happened, backwards, and doubled in between: messages
- * come in any order, and again.
+ * Tests what a licence is after payments. The messages of each case come as they happened, backwards, and twice, because
+ * shops send them in any order and repeat them.
  */
 
 const NOW = new Date('2027-01-15T12:00:00Z');
 const STRIPE = 'whsec_stripe_signs_with_this';
-/** One for each order of arrival: a shop may send so many messages a minute. */
+/** A shop for each order of arrival, because the messages of one shop are limited in each minute. */
 const STRIPE_SHOPS = ['stripe', 'stripe-back', 'stripe-twice'];
 const PADDLE = 'pdl_ntfset_paddle_signs_with_this';
 const DIGISTORE = 'a passphrase of the seller';
@@ -30,7 +30,7 @@ interface Message {
   data: { object: Thing };
 }
 
-/** A line of an invoice as since API 2025-03-31, or before. */
+/** A line of an invoice, which `shape` writes as the API does since 2025-03-31, or as before. */
 interface Line {
   price?: string;
   item?: string;
@@ -93,7 +93,7 @@ function event(type: string, at: string, object: Thing): Message {
   };
 }
 
-/** The shape that is sent, by API version; 'new' unless a case is told in both. */
+/** The API version whose shape the messages have. */
 let shape: 'new' | 'old' = 'new';
 
 function invoice(id: string, at: string, reason: string, lines: Line[], more: Thing = {}): Message {
@@ -161,7 +161,7 @@ const rest = (price: string, quantity: number): Line => ({
   proration: true,
 });
 
-/** Of a subscription whose metadata says what it is. */
+/** The fields of a subscription whose metadata names the article. */
 const seats = {
   parent: {
     type: 'subscription_details',
@@ -177,7 +177,7 @@ interface Case {
   says: string;
   told: () => Message[];
   is: Thing[];
-  /** told before its payment, a refund lets nothing be issued */
+  /** A refund that arrives before its payment prevents the licence. */
   orNone?: true;
 }
 
@@ -470,7 +470,7 @@ const CASES: Case[] = [
   },
 ];
 
-/** A transaction of Paddle: its items by price and product; `once` for what does not recur. */
+/** Returns a transaction of Paddle. `once` marks an item that does not recur. */
 function transaction(
   id: string,
   origin: string,
@@ -613,7 +613,7 @@ describe.each(ONE_BACKEND)('money, on %s', (_, settings) => {
     return answers;
   }
 
-  /** As it happened; backwards; each twice, the second half first. The shapes of messages for each. */
+  /** Rows of: name, order of arrival, shapes. `doubled` repeats all messages, and begins with their second half. */
   const arrivals: [string, <T>(told: T[]) => T[], (typeof shape)[]][] = [
     ['as it happened', (told) => told, ['new', 'old']],
     ['backwards', (told) => [...told].reverse(), ['old']],
@@ -631,12 +631,12 @@ describe.each(ONE_BACKEND)('money, on %s', (_, settings) => {
 
   it.each(
     arrivals.flatMap(([how, arrive]) => PADDLE_CASES.map((one) => [how, one.says, one, arrive] as const)),
-  )('paddle, told %s: %s', async (__, ___, { told, is }, arrive) => {
+  )('paddle, received %s: %s', async (__, ___, { told, is }, arrive) => {
     const unique = randomUUID().replaceAll('-', '');
     expect(await tellPaddle(arrive(told), unique)).toMatchObject(is);
   });
 
-  it('digistore24: an upgrade to another product changes the licence, and makes no second', async () => {
+  it('digistore24: an upgrade to another product changes the licence, and makes no second one', async () => {
     const number = `A${randomUUID().slice(0, 8)}`;
     const say = async (more: Record<string, string>) => {
       const form = {
@@ -665,7 +665,7 @@ describe.each(ONE_BACKEND)('money, on %s', (_, settings) => {
     service.clock.now = NOW;
   });
 
-  it('stripe: articles that are not in the message are not taken for done', async () => {
+  it('stripe: articles that are not in the message do not count as done', async () => {
     const unique = randomUUID().replaceAll('-', '');
     const data = Array.from({ length: 10 }, () => newLine({ price: 'price_solo', to: UNTIL }));
     const message = event('invoice.paid', RENEWED, {

@@ -5,7 +5,7 @@ import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND, rows } from '../support/service';
 import { fixture, sendHook, signPaddle } from '../support/shop-senders';
 
-/** Messages of Paddle Billing: what each does to licences, in which order and how often they come. */
+/** Tests messages of Paddle Billing: their effect on licences, in any order and however often they come. */
 
 const SECRET = 'pdl_ntfset_signs_with_this';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -36,7 +36,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
   });
   afterAll(() => service.stop());
 
-  /** A message about this test's objects. */
+  /** Returns a message about this test's objects. */
   function message(name: string, change: Thing = {}, at?: string): Message {
     const text = JSON.stringify({ ...fixture(`paddle/${name}`), event_id: `evt_${randomUUID()}` });
     const own = JSON.parse(text.replaceAll(/"(sub|txn|ctm|adj)_1"/g, `"$1_${id}"`)) as Message;
@@ -150,7 +150,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect(await status()).toBe('active');
   });
 
-  /** `change` of the item's price */
+  /** Returns a renewal. @param change the fields of the item's price that differ */
   const renewal = (change: Thing = {}) => {
     const { price, ...item } = (paid().data.items as Thing[])[0] as { price: Thing };
     return {
@@ -169,7 +169,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     return kept.some((one) => one.order_id === order?.id);
   };
 
-  it('renews at another price of the product, or another product in its place, and tells of two', async () => {
+  it('renews at another price of the product, or by another product instead, and lists two of them', async () => {
     await send(paid());
     service.clock.now = new Date('2027-11-24T12:00:00Z');
     await send(renewal({ id: 'pri_9' }));
@@ -187,7 +187,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect(await isUnmatched()).toBe(true);
   });
 
-  it('tells two prices of one product apart', async () => {
+  it('distinguishes two prices of one product', async () => {
     const one = (paid().data.items as Thing[])[0] as { price: Thing };
     const items = ['pri_1', 'PRO'].map((price): Thing => ({ ...one, price: { ...one.price, id: price } }));
     const answer = await send(paid({ items }));
@@ -195,7 +195,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect(lines).toMatchObject([{ line: 'pri_1' }, { line: 'PRO' }]);
   });
 
-  it('tells of a renewal whose first payment never came, until somebody says which licence it renews', async () => {
+  it('lists a renewal whose first payment never came, until the seller says which licence it renews', async () => {
     const license = await service.write.ok(
       'POST /licenses',
       { plan_id: plan, expires_at: '2027-11-24T10:00:00Z' },
@@ -229,7 +229,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect(license?.expires_at).toBe('2027-11-24T10:00:03Z');
   });
 
-  it('acts on approved adjustments of all the money alone', async () => {
+  it('acts only on approved adjustments of all the money', async () => {
     await send(paid());
     const adjust = (change: Thing) =>
       send(message('adjustment.created', { id: `adj_${randomUUID()}`, ...change }));
@@ -243,7 +243,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect(await status()).toBe('active');
     await send(message('adjustment.created'));
     expect(await status()).toBe('suspended');
-    // Told again when it is approved.
+    // Paddle reports the adjustment again when it is approved.
     await send({ ...message('adjustment.created'), event_type: 'adjustment.updated' });
     const [order] = (await service.read.ok(`GET /orders?shop=paddle&order=sub_${id}`)) as unknown as Thing[];
     const { events } = await service.write.ok(`GET /orders/${String(order?.id)}`);
@@ -252,7 +252,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     ).toHaveLength(1);
   });
 
-  it('reads adjustments of before they had a type', async () => {
+  it('reads adjustments from before they had a type', async () => {
     await send(paid());
     const items = [{ item_id: 'txnitm_1', type: 'partial', amount: '100' }];
     await send(message('adjustment.created', { id: `adj_${randomUUID()}`, type: undefined, items }));
@@ -280,7 +280,7 @@ describe.each(ONE_BACKEND)('messages of Paddle, on %s', (_, settings) => {
     expect(await status()).toBe('none');
   });
 
-  it('takes a signature that a repeated try has kept for three days, and no older one', async () => {
+  it('accepts a signature that a retry has kept for three days, and no older one', async () => {
     const event = paid();
     const sign = (daysAgo: number) =>
       signPaddle(event, SECRET, new Date(NOW.getTime() - daysAgo * 24 * 60 * 60 * 1000));

@@ -20,7 +20,7 @@ import {
   type Signed,
 } from '../support/shop-senders';
 
-/** The rules that hold for the messages of all receivers, each tried with each. */
+/** Tests the rules for the messages of all receivers, each rule with each receiver. */
 
 const NOW = new Date('2027-01-20T12:00:00Z');
 const [AT, LATER] = ['2027-01-10T10:00:00.250Z', '2027-01-12T10:00:00.750Z'];
@@ -82,9 +82,9 @@ const fast = (type: string, data: Thing, at = AT) =>
 const woo = (object: Thing, topic = 'order.updated') => signWooCommerce(object, topic, SECRETS.woocommerce);
 const gmt = (at: string) => at.slice(0, 19);
 
-/** What a sender says of a payment: an order of these articles. */
+/** The messages about a payment, by sender: an order of these articles. */
 const paid: Record<Kind, (n: string, told?: Told) => Signed> = {
-  // One that a session names; an invoice has several.
+  // A session names one article; an invoice may have several.
   stripe: (n, { items = [{ sku: '500' }], email, amount = 4900, currency = 'eur', at } = {}) =>
     stripe(
       'checkout.session.completed',
@@ -175,7 +175,7 @@ const paid: Record<Kind, (n: string, told?: Told) => Signed> = {
     ),
 };
 
-/** As the shared functions make it what can be stored. */
+/** Parses a message, and makes it storable by the shared functions. */
 function read(kind: Kind, { body, headers }: Signed): FitMessage {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const header = (name: string) => lower.get(name);
@@ -189,12 +189,12 @@ function read(kind: Kind, { body, headers }: Signed): FitMessage {
 }
 
 const number = () => String(1_000 + ++unique);
-/** A sender whose orders have several lines. */
+/** The senders whose orders have several lines. */
 const MANY: Kind[] = ['paddle', 'fastspring', 'woocommerce'];
-/** Its form is that of the operator's API, which refuses what is wrong. */
+/** All senders but `standard`: its bodies have the form of the operator's API, which refuses wrong values. */
 const OWN = KINDS.filter((kind) => kind !== 'standard');
 
-describe('each line is judged by itself', () => {
+describe('each line is judged separately', () => {
   const KEY = '0123ABCD-0123ABCD-0123ABCD-0123ABCD';
   it.each(
     OWN.flatMap((kind) => ['0', '0.5', '-1', '10001', 'x'].map((quantity) => [kind, quantity] as const)),
@@ -297,11 +297,14 @@ describe('amounts', () => {
       expect(amountOf('stripe', amount, currency)).toEqual({ amount: minor, currency });
   });
 
-  it.each([...MINOR, ...DECIMAL])('%s: what cannot be stored is missing, and the order counts', (kind) => {
-    for (const amount of [-1, '18446744073709551615', 1e300, 'x', null])
-      expect([amount, amountOf(kind, amount, 'EUR')]).toEqual([amount, undefined]);
-    expect(amountOf(kind, written(kind, 49), 'euro')).toBeUndefined();
-  });
+  it.each([...MINOR, ...DECIMAL])(
+    '%s: an amount that cannot be stored is missing, but the order counts',
+    (kind) => {
+      for (const amount of [-1, '18446744073709551615', 1e300, 'x', null])
+        expect([amount, amountOf(kind, amount, 'EUR')]).toEqual([amount, undefined]);
+      expect(amountOf(kind, written(kind, 49), 'euro')).toBeUndefined();
+    },
+  );
 
   it('partial refunds of WooCommerce are events of their own', () => {
     const order = {
@@ -332,7 +335,7 @@ describe('times', () => {
   );
 
   it.each(['paddle', 'lemonsqueezy', 'woocommerce'] as const)(
-    '%s: a time that is none is that of receipt',
+    '%s: an invalid time becomes the time of receipt',
     (kind) => {
       const { event } = read(kind, paid[kind](number(), { at: 'never' }));
       expect(event?.at).toEqual(NOW);
@@ -341,7 +344,7 @@ describe('times', () => {
   );
 });
 
-/** What says that a subscription will not renew, and that it will again. */
+/** Rows of: case, sender, message, and the event if it means that a subscription will not renew, or will again. */
 const RENEWALS: [string, Kind, Signed, string | undefined][] = (() => {
   const sub = (more: Thing) => ({ id: 'sub_1', status: 'active', ...more });
   const about = { order_id: 1, updated_at: AT };
@@ -495,27 +498,30 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     }>;
   };
 
-  it.each(KINDS)('%s: what contains no order is kept, counted once, and answered with 200', async (kind) => {
-    const errors = [
-      { code: 'woocommerce_rest_cannot_view', message: 'Sorry', data: { status: 401 } },
-      { success: true },
-      {},
-    ];
-    const bad = errors.map((one): Signed => {
-      if (kind === 'stripe') return signStripe(one, SECRETS.stripe, NOW);
-      if (kind === 'paddle') return signPaddle(one, SECRETS.paddle, NOW);
-      if (kind === 'standard') return signStandard(one, SECRETS.standard, NOW);
-      if (kind === 'lemonsqueezy') return signLemonSqueezy(one, SECRETS.lemonsqueezy);
-      if (kind === 'fastspring') return signFastSpring([one], SECRETS.fastspring);
-      if (kind === 'woocommerce') return woo(one);
-      return signDigistore24({ event: 'on_payment', message: JSON.stringify(one) }, SECRETS.digistore24);
-    });
-    await tell(kind, ...bad, ...bad);
-    const kept = (await service.write.ok(
-      `GET /shops/${shopOf(kind)}/messages?result=unreadable`,
-    )) as unknown as Thing[];
-    expect(kept).toHaveLength(3);
-  });
+  it.each(KINDS)(
+    '%s: a message without an order is kept, counted once, and answered with 200',
+    async (kind) => {
+      const errors = [
+        { code: 'woocommerce_rest_cannot_view', message: 'Sorry', data: { status: 401 } },
+        { success: true },
+        {},
+      ];
+      const bad = errors.map((one): Signed => {
+        if (kind === 'stripe') return signStripe(one, SECRETS.stripe, NOW);
+        if (kind === 'paddle') return signPaddle(one, SECRETS.paddle, NOW);
+        if (kind === 'standard') return signStandard(one, SECRETS.standard, NOW);
+        if (kind === 'lemonsqueezy') return signLemonSqueezy(one, SECRETS.lemonsqueezy);
+        if (kind === 'fastspring') return signFastSpring([one], SECRETS.fastspring);
+        if (kind === 'woocommerce') return woo(one);
+        return signDigistore24({ event: 'on_payment', message: JSON.stringify(one) }, SECRETS.digistore24);
+      });
+      await tell(kind, ...bad, ...bad);
+      const kept = (await service.write.ok(
+        `GET /shops/${shopOf(kind)}/messages?result=unreadable`,
+      )) as unknown as Thing[];
+      expect(kept).toHaveLength(3);
+    },
+  );
 
   it.each(KINDS)('%s: the same message again changes nothing', async (kind) => {
     const one = paid[kind](number(), { email: 'jo@example.com' });
@@ -524,68 +530,71 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     expect([events.length, lines[0]?.licenses.length]).toEqual([1, 1]);
   });
 
-  it.each(OWN)('%s: a later message about the customer names the orders of that customer', async (kind) => {
-    const n = number();
-    const first = paid[kind](n);
-    await tell(kind, first);
-    expect((await newest(kind)).customer).toBeNull();
-    const email = `late-${kind}@example.com`;
-    // Another order of the same customer.
-    const other: Record<string, () => Signed> = {
-      stripe: () =>
-        stripe('checkout.session.completed', {
-          ...{
-            id: `cs_${n}b`,
-            mode: 'payment',
-            payment_status: 'paid',
-            payment_intent: `pi_${n}b`,
-            customer: `cus_${n}`,
-          },
-          ...{ metadata: { sku: '500' }, customer_details: { email } },
-        }),
-      paddle: () => paddle('customer.imported', { id: `ctm_${n}`, email }),
-      digistore24: () => digistore('on_payment', `${n}b`, { buyer_id: `B${n}`, email }),
-      lemonsqueezy: () =>
-        lemon('order_created', `${n}77`, {
-          ...{
-            status: 'paid',
-            total: 1,
-            currency: 'EUR',
-            user_email: email,
-            customer_id: n,
-            created_at: AT,
-            updated_at: AT,
-          },
-          first_order_item: { id: `${n}78`, variant_id: '500' },
-        }),
-      fastspring: () =>
-        fast('order.completed', {
-          ...{
-            order: `ord-${n}b`,
-            account: `acc-${n}`,
-            customer: { email },
-            items: [{ product: 'p', sku: '500' }],
-          },
-        }),
-      woocommerce: () =>
-        woo({
-          ...{
-            id: `${n}9`,
-            status: 'completed',
-            customer_id: n,
-            billing: { email },
-            date_modified_gmt: gmt(AT),
-          },
-          line_items: [{ id: Number(`${n}99`), product_id: 500, sku: '500', quantity: 1 }],
-        }),
-    };
-    await tell(kind, other[kind]!());
-    const all = (await service.write.ok(`GET /orders?shop=${shopOf(kind)}&limit=2`)) as unknown as Thing[];
-    expect(all).toContainEqual(expect.objectContaining({ customer: email }));
-    expect(all.filter(({ customer }) => customer === null)).toEqual([]);
-  });
+  it.each(OWN)(
+    '%s: a later message about the customer gives the customer’s orders their address',
+    async (kind) => {
+      const n = number();
+      const first = paid[kind](n);
+      await tell(kind, first);
+      expect((await newest(kind)).customer).toBeNull();
+      const email = `late-${kind}@example.com`;
+      // The later message is another order of the customer, or about the customer.
+      const other: Record<string, () => Signed> = {
+        stripe: () =>
+          stripe('checkout.session.completed', {
+            ...{
+              id: `cs_${n}b`,
+              mode: 'payment',
+              payment_status: 'paid',
+              payment_intent: `pi_${n}b`,
+              customer: `cus_${n}`,
+            },
+            ...{ metadata: { sku: '500' }, customer_details: { email } },
+          }),
+        paddle: () => paddle('customer.imported', { id: `ctm_${n}`, email }),
+        digistore24: () => digistore('on_payment', `${n}b`, { buyer_id: `B${n}`, email }),
+        lemonsqueezy: () =>
+          lemon('order_created', `${n}77`, {
+            ...{
+              status: 'paid',
+              total: 1,
+              currency: 'EUR',
+              user_email: email,
+              customer_id: n,
+              created_at: AT,
+              updated_at: AT,
+            },
+            first_order_item: { id: `${n}78`, variant_id: '500' },
+          }),
+        fastspring: () =>
+          fast('order.completed', {
+            ...{
+              order: `ord-${n}b`,
+              account: `acc-${n}`,
+              customer: { email },
+              items: [{ product: 'p', sku: '500' }],
+            },
+          }),
+        woocommerce: () =>
+          woo({
+            ...{
+              id: `${n}9`,
+              status: 'completed',
+              customer_id: n,
+              billing: { email },
+              date_modified_gmt: gmt(AT),
+            },
+            line_items: [{ id: Number(`${n}99`), product_id: 500, sku: '500', quantity: 1 }],
+          }),
+      };
+      await tell(kind, other[kind]!());
+      const all = (await service.write.ok(`GET /orders?shop=${shopOf(kind)}&limit=2`)) as unknown as Thing[];
+      expect(all).toContainEqual(expect.objectContaining({ customer: email }));
+      expect(all.filter(({ customer }) => customer === null)).toEqual([]);
+    },
+  );
 
-  it('lemonsqueezy: seats and variants that go there and back end as they were told last', async () => {
+  it('lemonsqueezy: seats and variants that change back and forth end as last reported', async () => {
     const n = number();
     const change = (quantity: number, variant: number, day: number) =>
       lemon('subscription_updated', `${n}5`, {
@@ -621,7 +630,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     expect((await newest('lemonsqueezy')).lines[0]?.licenses).toMatchObject([{ status: is }]);
   });
 
-  it('digistore24: each item of an order is its own, with all of its keys in each answer', async () => {
+  it('digistore24: each item of an order counts separately, and each answer has all of its keys', async () => {
     const n = number();
     const keysOf = (text: string) => text.split('\n').slice(2);
     const first = await tell('digistore24', digistore('on_payment', n, { transaction_id: '7' }));
@@ -670,7 +679,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
       await tell(kind, paid[kind](n));
       expect((await newest(kind)).events).toHaveLength(1);
     }
-    // Its state at that time, by the second.
+    // Earlier versions identified a change by the new state and the second.
     const eventId = 'updated:500:2:2027-02-10T10:00:00.000Z';
     expect(eventIdentity({ event: 'upgraded', at, eventId })).toMatch(/^[0-9a-f]{64}$/);
     const lines = [{ line: `${n}1`, sku: '500', quantity: 2, paidUntil: new Date('2027-02-10T10:00:00Z') }];
@@ -686,7 +695,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     expect((await newest('lemonsqueezy')).events).toHaveLength(2);
   });
 
-  it('woocommerce: an order that is edited after its payment is sold as it is then', async () => {
+  it('woocommerce: an order that is edited after its payment counts as edited', async () => {
     const n = number();
     const item = (id: string, quantity: number) => ({
       id: Number(`${n}${id}`),
@@ -716,7 +725,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     expect(JSON.parse(again)).toMatchObject({ data: { result: 'unmatched', reason: 'differs' } });
   });
 
-  it('stripe: what a cycle says by prorations alone changes nothing, and is listed', async () => {
+  it('stripe: a cycle with only prorations changes nothing, and is listed', async () => {
     const n = number();
     const line = (price: string, item: string, quantity: number, amount: number, proration: boolean) => ({
       ...{
@@ -757,7 +766,7 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     expect(open).toContainEqual(expect.objectContaining({ reason: 'cut:11-13' }));
   });
 
-  it('paddle: a first payment without its subscription is found by the message that begins it', async () => {
+  it('paddle: a first payment without its subscription is found by the message that starts the subscription', async () => {
     const n = number();
     await tell(
       'paddle',
@@ -803,63 +812,72 @@ describe.each(ONE_BACKEND)('each rule with each receiver, on %s', (_, settings) 
     expect((await newest('paddle')).lines).toMatchObject([{ renews_itself: true }]);
   });
 
-  it.each(KINDS.filter((kind) => kind !== 'woocommerce'))('%s: a test reaches no live plan', async (kind) => {
-    const n = number();
-    const tested: Record<string, () => Signed> = {
-      stripe: () =>
-        signStripe(
-          { ...(fixture('stripe/checkout.session.completed') as Thing), id: `evt_${n}`, livemode: false },
-          SECRETS.stripe,
-          NOW,
-        ),
-      digistore24: () => digistore('on_payment', n, { api_mode: 'test' }),
-      lemonsqueezy: () =>
-        lemon('order_created', n, {
-          ...{ status: 'paid', created_at: AT, updated_at: AT, test_mode: true },
-          first_order_item: { id: `${n}1`, variant_id: 500 },
-        }),
-      fastspring: () =>
-        signFastSpring(
-          [
+  it.each(KINDS.filter((kind) => kind !== 'woocommerce'))(
+    '%s: a test order gets no licence of a live plan',
+    async (kind) => {
+      const n = number();
+      const tested: Record<string, () => Signed> = {
+        stripe: () =>
+          signStripe(
+            { ...(fixture('stripe/checkout.session.completed') as Thing), id: `evt_${n}`, livemode: false },
+            SECRETS.stripe,
+            NOW,
+          ),
+        digistore24: () => digistore('on_payment', n, { api_mode: 'test' }),
+        lemonsqueezy: () =>
+          lemon('order_created', n, {
+            ...{ status: 'paid', created_at: AT, updated_at: AT, test_mode: true },
+            first_order_item: { id: `${n}1`, variant_id: 500 },
+          }),
+        fastspring: () =>
+          signFastSpring(
+            [
+              {
+                id: `e${n}`,
+                type: 'order.completed',
+                live: false,
+                created: Date.parse(AT),
+                data: { order: `ord-${n}`, items: [{ product: 'p', sku: '500' }] },
+              },
+            ],
+            SECRETS.fastspring,
+          ),
+        standard: () =>
+          signStandard(
             {
-              id: `e${n}`,
-              type: 'order.completed',
-              live: false,
-              created: Date.parse(AT),
-              data: { order: `ord-${n}`, items: [{ product: 'p', sku: '500' }] },
+              type: 'order.paid',
+              data: { order: n, at: AT, test: true, lines: [{ line: '1', sku: '500' }] },
             },
-          ],
-          SECRETS.fastspring,
-        ),
-      standard: () =>
-        signStandard(
-          { type: 'order.paid', data: { order: n, at: AT, test: true, lines: [{ line: '1', sku: '500' }] } },
-          SECRETS.standard,
-          NOW,
-          `m${n}`,
-        ),
-    };
-    if (tested[kind] === undefined) return;
-    await tell(kind, tested[kind]());
-    expect((await newest(kind)).lines.flatMap(({ licenses }) => licenses)).toEqual([]);
-  });
+            SECRETS.standard,
+            NOW,
+            `m${n}`,
+          ),
+      };
+      if (tested[kind] === undefined) return;
+      await tell(kind, tested[kind]());
+      expect((await newest(kind)).lines.flatMap(({ licenses }) => licenses)).toEqual([]);
+    },
+  );
 
-  it.each(KINDS)('%s: a secret that is copied in part is refused with its form', async (kind) => {
-    const whole = SECRETS[kind];
-    for (const secret of [
-      `${whole.slice(0, 20)}…`,
-      `${whole.slice(0, 20)}...`,
-      `${whole.slice(0, 20)}•••`,
-      `${whole.slice(0, 20)}***`,
-    ]) {
-      const body = { secret };
-      const message = await service.write.refused(
-        `PATCH /shops/${shopOf(kind)}`,
-        body,
-        'INVALID_REQUEST',
-        'secret',
-      );
-      expect(message).toMatch(/^It is not whole: .{20,}/);
-    }
-  });
+  it.each(KINDS)(
+    '%s: a secret that is copied in part is refused, and the refusal shows the form of a whole one',
+    async (kind) => {
+      const whole = SECRETS[kind];
+      for (const secret of [
+        `${whole.slice(0, 20)}…`,
+        `${whole.slice(0, 20)}...`,
+        `${whole.slice(0, 20)}•••`,
+        `${whole.slice(0, 20)}***`,
+      ]) {
+        const body = { secret };
+        const message = await service.write.refused(
+          `PATCH /shops/${shopOf(kind)}`,
+          body,
+          'INVALID_REQUEST',
+          'secret',
+        );
+        expect(message).toMatch(/^It is incomplete: .{20,}/);
+      }
+    },
+  );
 });

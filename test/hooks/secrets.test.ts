@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startManaged, type Managed } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 
-/** Secrets that were copied in part, or twice: no shop takes them. */
+/** Tests that no shop accepts a secret that was copied only in part, or twice. */
 
 const WHOLE: Record<string, string> = {
   stripe: 'whsec_51a963295692389b51a963295692389b',
@@ -25,14 +25,14 @@ describe.each(ONE_BACKEND)('secrets of shops, on %s', (_, settings) => {
   afterAll(() => service.stop());
 
   it.each(KINDS)(
-    'a secret of %s that was copied in part is refused, and a whole one is taken',
+    'a secret of %s that was copied in part is refused, and a whole one is accepted',
     async (kind) => {
       const part = (WHOLE[kind] as string).slice(0, 18);
       for (const end of ['…', '...', '....', '•••', '••••••••', '***'])
         for (const secret of [part + end, (BEGINNINGS[kind] ?? '') + end])
           expect(
             await service.write.refused(`PATCH /shops/${kind}`, { secret }, 'INVALID_REQUEST', 'secret'),
-          ).toMatch(/not whole: .*in the place of a part\. \S+/);
+          ).toMatch(/incomplete: .*hide a part of it\. \S+/);
       await service.write.ok(`PATCH /shops/${kind}`, { secret: WHOLE[kind] });
     },
   );
@@ -41,16 +41,16 @@ describe.each(ONE_BACKEND)('secrets of shops, on %s', (_, settings) => {
     const secret = `${BEGINNINGS[kind] as string}${WHOLE[kind] as string}`;
     expect(
       await service.write.refused(`PATCH /shops/${kind}`, { secret }, 'INVALID_REQUEST', 'secret'),
-    ).toMatch(/beginning is there twice\. /);
+    ).toMatch(/beginning appears twice\. /);
   });
 
   it.each([
-    ['stripe', 'rk_live_51Habcdefgh…', /not whole/],
+    ['stripe', 'rk_live_51Habcdefgh…', /incomplete/],
     ['stripe', 'rk_live_rk_live_51Habcdefghijkl', /twice/],
-    ['paddle', 'pdl_live_apikey_01abcdefgh****', /not whole/],
+    ['paddle', 'pdl_live_apikey_01abcdefgh****', /incomplete/],
     ['paddle', 'pdl_sdbx_apikey_pdl_sdbx_apikey_01abcdefghijkl', /twice/],
-    ['woocommerce', `ck_${'a'.repeat(40)}:cs_...`, /not whole/],
-  ])('an API key of %s that was copied so is refused: %s', async (kind, key, why) => {
+    ['woocommerce', `ck_${'a'.repeat(40)}:cs_...`, /incomplete/],
+  ])('an API key of %s that was copied like this is refused: %s', async (kind, key, why) => {
     expect(
       await service.write.refused(`PATCH /shops/${kind}`, { api_key: key }, 'INVALID_REQUEST', 'api_key'),
     ).toMatch(why);

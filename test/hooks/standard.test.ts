@@ -4,7 +4,7 @@ import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { sendHook, signStandard } from '../support/shop-senders';
 
-/** Messages by Standard Webhooks, signed by the specification's own library. */
+/** Tests messages in the form of Standard Webhooks, signed by the specification's own library. */
 
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`;
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -14,7 +14,7 @@ describe.each(ONE_BACKEND)('messages by Standard Webhooks, on %s', (_, settings)
   let plan: number;
   let order: string;
   beforeAll(async () => {
-    // The library takes the time from the machine.
+    // The library uses the machine's time.
     service = await startManaged(await settings(), NOW);
     const { write } = service;
     const product = await write.ok('POST /products', { name: 'Pro' }, 201);
@@ -56,14 +56,14 @@ describe.each(ONE_BACKEND)('messages by Standard Webhooks, on %s', (_, settings)
     expect(await status()).toBe('suspended');
   });
 
-  it('tells events apart by event and time, not by the delivery', async () => {
+  it('distinguishes events by event and time, not by the delivery', async () => {
     const [one, other] = [await send(paid()), await send(paid())];
     expect(one).toEqual(other);
     const { events } = await service.write.ok(`GET /orders/${String(one.data?.order_id)}`);
     expect(events).toHaveLength(1);
   });
 
-  it('takes no order from what the operator’s API refuses, and says why', async () => {
+  it('takes no order that the operator’s API refuses, and says why', async () => {
     for (const [data, field] of [
       [{ shop: 'other' }, 'data.shop'],
       [{ event: 'cancelled' }, 'data.event'],
@@ -87,7 +87,7 @@ describe.each(ONE_BACKEND)('messages by Standard Webhooks, on %s', (_, settings)
     expect(await status()).toBe('none');
   });
 
-  it('takes no secret that the specification has not', async () => {
+  it('refuses a secret that the specification does not allow', async () => {
     const body = { name: 'short', kind: 'standard', secret: 'whsec_c2hvcnQ=' };
     await service.write.refused('POST /shops', body, 'INVALID_REQUEST', 'secret');
   });

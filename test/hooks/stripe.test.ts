@@ -5,7 +5,7 @@ import { startManaged, type Managed, type Thing } from '../support/manage';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signStripe } from '../support/shop-senders';
 
-/** Messages of Stripe: what each does to licences, in which order and how often they come. */
+/** Tests messages of Stripe: their effect on licences, in any order and however often they come. */
 
 const SECRET = 'whsec_stripe_signs_with_this';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -41,7 +41,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
   });
   afterAll(() => service.stop());
 
-  /** A message about this test's objects; `minute` of the hour before NOW, else as documented. */
+  /** Returns a message about this test's objects, at this minute of the hour before NOW, or at the example's own time. */
   function message(name: string, minute: number | undefined, change: Thing = {}): Event {
     const event = fixture(`stripe/${name}`);
     const text = JSON.stringify({ ...event, id: `evt_${randomUUID()}` })
@@ -101,7 +101,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     expect(await status()).toBe('active');
   });
 
-  it('takes the quantity and the article from the metadata, else the payment link, else "checkout"', async () => {
+  it('takes the quantity and the article from the metadata, or else the payment link, or else "checkout"', async () => {
     await send(paid(0, { metadata: { quantity: '2' }, payment_link: 'plink_1' }));
     expect(await status()).toBe('active');
     expect((await service.read.ok(`GET /licenses/reference:stripe:${payment}:1:2`)).status).toBe('active');
@@ -177,7 +177,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     const parent = { subscription_details: { subscription, metadata: { sku: 'PRO-1Y' } } };
     await send(message('invoice.paid.since-2025', 0, { ...create, parent }));
     expect(await status(subscription)).toBe('active');
-    // The session is the same payment.
+    // The session reports the same payment.
     await send(paid(0, bySubscription({ metadata: {}, payment_link: 'plink_1' })));
     const [order] = (await service.read.ok(
       `GET /orders?shop=stripe&order=${subscription}`,
@@ -201,7 +201,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     await service.write.send('DELETE /shops/stripe/map/price_1');
   });
 
-  it('takes a session and its invoice for one payment, whichever comes first', async () => {
+  it('counts a session and its invoice as one payment, whichever comes first', async () => {
     await service.write.ok('POST /shops/stripe/map', { sku: 'price_1', plan_id: plan }, 201);
     const session = () => paid(0, { invoice });
     const made = () => message('invoice.paid.since-2025', 0, { billing_reason: 'manual', parent: null });
@@ -250,7 +250,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     expect(await status()).toBe('none');
   });
 
-  it('counts an event that is ahead as of its receipt, and notes what it does not use', async () => {
+  it('counts an event from the future at its receipt, and notes messages that it does not use', async () => {
     await send(paid(90));
     expect(await findLicense()).toMatchObject({ expires_at: '2027-11-24T12:00:00Z' });
     expect(await send({ ...paid(), type: 'payment_intent.succeeded' })).toEqual({
@@ -258,7 +258,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     });
   });
 
-  it('reads what is of another type as if it were not there', async () => {
+  it('treats a field of another type as missing', async () => {
     for (const quantity of [{ toString: 1, valueOf: 1 }, [['2']], null, true]) {
       payment = `pi_${randomUUID()}`;
       await send(paid(0, { metadata: { sku: 'PRO-1Y', quantity } }));
@@ -269,11 +269,11 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     const lines = renewal.data.object.lines as { data: Thing[] };
     lines.data = lines.data.map((line) => ({ ...line, period: { end: '1798000000' } }));
     await send(renewal);
-    // Without a period, by the plan's duration.
+    // The period cannot be read, so the plan's duration counts.
     expect(await findLicense(subscription)).toMatchObject({ expires_at: '2028-11-24T11:00:00Z' });
   });
 
-  it('counts a refund whose time cannot be as of its receipt', async () => {
+  it('counts a refund with an impossible time at its receipt', async () => {
     expect(await send({ ...message('charge.refunded', 20), created: -1e11 })).toMatchObject({
       result: 'unmatched',
     });
@@ -281,7 +281,7 @@ describe.each(ONE_BACKEND)('messages of Stripe, on %s', (_, settings) => {
     expect(await status()).toBe('none');
   });
 
-  it('finds what has an id that is too long by a digest of it', async () => {
+  it('finds an object whose id is too long by a digest of the id', async () => {
     const invoice = 'x'.repeat(300);
     const answer = await send(paid(0, { invoice }));
     expect(answer).toMatchObject({ result: 'order', state: 'done' });

@@ -5,7 +5,7 @@ import { eventually } from '../support/processes';
 import { ONE_BACKEND } from '../support/service';
 import { fixture, sendHook, signWooCommerce } from '../support/shop-senders';
 
-/** Messages of WooCommerce, with WooCommerce Subscriptions: orders judged by their status. */
+/** Tests messages of WooCommerce, with WooCommerce Subscriptions. The status of an order decides. */
 
 const SECRET = 'woo secret';
 const NOW = new Date('2026-11-24T12:00:00Z');
@@ -36,7 +36,7 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
   const number = () => `1001${String(n).padStart(3, '0')}`;
   const license = () => shop.license(number());
 
-  it('issues for a paid order, whatever comes again, in the customer’s language', async () => {
+  it('issues once for a paid order, in the customer’s language, even if messages are repeated', async () => {
     expect(await send('order.updated', { status: 'pending', date_paid_gmt: null })).toMatchObject({
       reason: 'unpaid',
     });
@@ -48,13 +48,13 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
     expect((await shop.order(number())).events).toMatchObject([{ event: 'paid' }]);
   });
 
-  it('takes the product for the article where it has no sku', async () => {
+  it('uses the product as the article if it has no SKU', async () => {
     const items = [{ id: 5, product_id: 23, variation_id: 0, quantity: 1, sku: '' }];
     await send('order.updated', { line_items: items });
     expect((await shop.order(number())).lines).toMatchObject([{ line: '5', sku: '23' }]);
   });
 
-  it('gives back and cancels', async () => {
+  it('undoes a refunded order, and cancels', async () => {
     await send('order.updated');
     await send('order.updated', { status: 'refunded', date_modified_gmt: '2026-11-24T11:00:00' });
     expect((await license())?.status).toBe('suspended');
@@ -70,7 +70,7 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
     expect((await license())?.status).toBe('suspended');
   });
 
-  it('moves the end on with the next payment, and notes what failed and what ended', async () => {
+  it('moves the end with the next payment, and notes a failed payment and an end', async () => {
     await send('order.updated');
     await send('subscription.updated', { next_payment_date_gmt: '2026-12-26T10:00:00' });
     expect((await license())?.expires_at).toBe('2026-12-26T10:00:00Z');
@@ -83,7 +83,7 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
     expect(lines).toMatchObject([{ renews_itself: false }]);
   });
 
-  it('goes on where an end is taken back, and takes seats that come and go', async () => {
+  it('continues if an end is undone, and follows seats that are added and removed', async () => {
     await send('order.updated');
     const told = (minute: number, change: Thing) =>
       send('subscription.updated', { date_modified_gmt: `2026-11-24T11:${minute}:00`, ...change });
@@ -105,7 +105,7 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
     expect((await standing())[0]!.licenses).toMatchObject([{ status: 'active' }, { status: 'active' }]);
   });
 
-  it('takes back a payment that it never heard of, and what came after it stays', async () => {
+  it('undoes a payment that it never received, and keeps later ones', async () => {
     await send('order.updated', { status: 'refunded', date_modified_gmt: '2026-11-24T11:00:00' });
     expect(await license()).toBeUndefined();
     await send('subscription.updated');
@@ -114,7 +114,7 @@ describe.each(ONE_BACKEND)('messages of WooCommerce, on %s', (_, settings) => {
     expect(await license()).toMatchObject({ status: 'active', expires_at: '2027-01-24T10:00:00Z' });
   });
 
-  it('answers its ping, and takes messages without effect until its secret is known', async () => {
+  it('answers the ping, and accepts messages without effect until it has its secret', async () => {
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const ping = (body: string) => sendHook(shop.service.url, 'woocommerce', { body, headers });
     expect((await ping('webhook_id=12')).status).toBe(200);

@@ -10,19 +10,19 @@ import { eventually } from '../support/processes';
 import { countTimes, PREFIX, storedLicense } from '../support/service';
 import { ask, get, post, raw, validate } from '../support/web-server';
 
-/** The whole under Debian's Apache and Passenger: from the unpacked zip and two variables to a customer's update. */
+/** Tests everything under Debian's Apache and Passenger: from the unpacked zip and two variables to a customer's update. */
 
 const HTML = { Accept: 'text/html' };
 const DEBUG = { LICENSING_LOG_LEVEL: 'debug' };
 
-describe.each(['location', 'folder'] as const)('one process, beside a site, set up by a %s', (as) => {
+describe.each(['location', 'folder'] as const)('one process, next to a site, set up by a %s', (as) => {
   let shop: HostedShop;
   beforeAll(async () => {
     shop = await openHostedShop({ as });
   });
   afterAll(() => shop.close());
 
-  test('the first start makes the settings for its user alone, the folders, the tables and a signing key', async () => {
+  test('the first start makes settings that only its user can read, the folders, the tables and a signing key', async () => {
     const env = join(shop.app, '.env');
     expect(statSync(env).mode & 0o777).toBe(0o600);
     const lines = readFileSync(env, 'utf8').trim().split('\n');
@@ -76,14 +76,14 @@ describe.each(['location', 'folder'] as const)('one process, beside a site, set 
     expect(page.body.toString()).not.toContain('/elsewhere');
   });
 
-  test("the panel's link to the application shows the two lines, also where they are missing", async () => {
+  test("the panel's link to the application shows the two lines, even while they are missing", async () => {
     const page = await get(shop, `${BASE}/`, { headers: HTML });
     expect(page.status).toBe(200);
     const text = page.body.toString();
     for (const line of htaccessLines(BASE).trim().split('\n')) expect(text).toContain(line);
   });
 
-  test('an administrator of the site comes in by the component of Joomla, and publishes a version without a shell', async () => {
+  test('an administrator of the site comes in by the component in Joomla, and publishes a version without a shell', async () => {
     const { site, hosting } = shop;
     const user = await site.addUser('ada', [8]);
     const origin = { Origin: hosting.url };
@@ -137,7 +137,7 @@ describe('two processes at once', () => {
   });
   afterAll(() => shop.close());
 
-  /** The ids of the processes that have answered. */
+  /** Returns the ids of the processes that have answered. */
   const answering = () =>
     new Set(
       [...shop.hosting.log().matchAll(/"pid":(\d+)[^\n]*"endpoint":"validate"/g)].map(([, pid]) => pid),
@@ -153,7 +153,7 @@ describe('two processes at once', () => {
         Array.from({ length: 200 }, () => validate(shop, shop.license.key, { localAddress: ip })),
       );
       await eventually(() => expect(counted('"endpoint":"validate"')).toBe(seen[1] + 200));
-      // On a busy machine the database may answer too late, and each process counts alone for a while.
+      // On a busy machine the database may answer too late, and then each process counts alone for a while.
       if (counted(gone) > seen[0] && client < 25) {
         await eventually(() => expect(counted(back)).toBe(counted(gone)));
         continue;
@@ -168,7 +168,7 @@ describe('two processes at once', () => {
     }
   });
 
-  test('slots are exact', async () => {
+  test('two processes never give a slot too many', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
         ask(
@@ -222,7 +222,7 @@ async function everyEndpointAnswers(shop: HostedShop): Promise<void> {
   expect((await post(shop, '/licenses/token', activation)).json()).toMatchObject({
     data: { token: expect.any(String) },
   });
-  // The file for a machine without network holds that slot.
+  // The file for a machine without network holds the first site's slot.
   const other = { ...activation, identifier: 'b.example' };
   expect((await post(shop, '/licenses/activate', other)).status).toBe(200);
   expect((await post(shop, '/licenses/deactivate', other)).status).toBe(200);

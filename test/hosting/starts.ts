@@ -30,13 +30,13 @@ import { PREFIX, rows } from '../support/service';
 import { startProgram } from '../support/service-process';
 import { ask, validate, type Answer } from '../support/web-server';
 
-/** How it starts on shared hosting, what is said when it cannot, and what becomes of work when nobody asks. */
+/** Tests starts on shared hosting, the explanation of a failed start, and the fate of background work without requests. */
 
 const ROOT = join(__dirname, '../..');
 const PAGES = `${PREFIX}/pages/sign-in`;
 const SECRET = 'correct-horse-battery';
 
-// An unpacked zip has one file of it all.
+// These tests need the separate files of a build: an unpacked zip has only bundles.
 const ofBuild = process.env.TEST_HOSTING_FOLDER === undefined ? describe : describe.skip;
 
 const closing: (() => unknown)[] = [];
@@ -78,13 +78,13 @@ const both = (site: TestSite, home: string, url: string) => ({
   LICENSING_PACKAGES_DIR: join(home, 'licensing-packages'),
 });
 
-/** What a browser reads there, in one line. */
+/** Returns the status and the text that a browser gets, in one line. */
 const read = async ({ hosting }: Pick<Place, 'hosting'>, path = PAGES): Promise<[number, string]> => {
   const { status, body } = await ask(hosting.url, path, { headers: { Accept: 'text/html' } });
   return [status, body.toString().replace(/\s+/g, ' ')];
 };
 
-/** The status that a browser gets, and the reason as the seller finds it in the log. */
+/** Returns the status that a browser gets, and the log, in which the seller finds the reason. */
 const readReason = async (place: Pick<Place, 'hosting'>): Promise<[number, string]> => {
   const [status, page] = await read(place);
   expect(page).toContain('The reason is in the log of the application');
@@ -107,7 +107,7 @@ const UNAVAILABLE = [
   '5',
 ];
 
-describe('a start that cannot succeed is explained in the log alone, and answered in words to who opens the pages and in JSON to software', () => {
+describe('a failed start is explained only in the log, and answered with a page to browsers and with JSON to software', () => {
   test('without the two variables', async () => {
     const place = await host(() => ({}));
     const [status, text] = await readReason(place);
@@ -136,7 +136,7 @@ describe('a start that cannot succeed is explained in the log alone, and answere
     await eventually(async () => expect((await read(place))[0]).toBe(200), 30_000);
   });
 
-  test('where the database user may make no tables', async () => {
+  test('with a database user who may not create tables', async () => {
     const place = await host(both);
     const user = `reader_${process.pid}`;
     await place.site.run(`CREATE OR REPLACE USER ${user}@'%'`);
@@ -149,7 +149,7 @@ describe('a start that cannot succeed is explained in the log alone, and answere
     ]);
   });
 
-  test('where the seller may not write to the site', async () => {
+  test('with a site in which the seller may not write', async () => {
     if (userInfo().uid !== 0) return;
     const place = await host(both);
     execFileSync('chown', ['root', place.site.root]);
@@ -183,7 +183,7 @@ describe('a start that cannot succeed is explained in the log alone, and answere
   });
 });
 
-/** Node's own builds, as npm has them. */
+/** Fetches an old build of Node from npm. */
 function oldNode(version: string): string {
   const cache = join(ROOT, 'node_modules/.cache/old-node', version);
   const node = join(cache, 'package/bin/node');
@@ -199,7 +199,7 @@ function oldNode(version: string): string {
 }
 
 test.each(['10.24.1', '12.22.12', '14.21.3', '18.20.8'])(
-  'Node %s answers everything with the version that is wanted, and how to choose it',
+  'Node %s answers everything with the version that is needed, and how to choose it',
   async (version) => {
     const home = sharedFolder();
     cpSync(oldNode(version), join(home, 'node'));
@@ -242,7 +242,7 @@ ofBuild('the first start, of several processes at once', () => {
     return { home, site, app, said, env: readFileSync(join(app, '.env'), 'utf8') };
   }
 
-  test('all have one secret, and the packages lie in the home', async () => {
+  test('all starts have one secret, and the packages are in the home', async () => {
     const { home, said, env, site } = await startTogether(5);
     const [first] = said;
     expect(first).toEqual({
@@ -255,7 +255,7 @@ ofBuild('the first start, of several processes at once', () => {
     expect(statSync(join(home, 'licensing-packages')).mode & 0o007).toBe(0);
   });
 
-  test('a file that somebody wrote by hand keeps its lines', async () => {
+  test('a file that was written by hand keeps its lines', async () => {
     const { said, env, app } = await startTogether(
       3,
       '# mine\nLICENSING_JOOMLA_ROOT=SITE\nLICENSING_RATE_LIMIT=90',
@@ -265,7 +265,7 @@ ofBuild('the first start, of several processes at once', () => {
     expect(statSync(join(app, '.env')).mode & 0o777).toBe(0o600);
   });
 
-  test('a claim that a killed process left behind holds nobody up for long', async () => {
+  test('a claim that a killed process left behind does not block other starts for long', async () => {
     const home = sharedFolder();
     const app = unpackHosting(join(home, 'licensing'));
     const site = await openSite();
@@ -279,7 +279,7 @@ ofBuild('the first start, of several processes at once', () => {
     expect(JSON.parse(stdout)).toHaveProperty('secret');
   });
 
-  /** A start with what the panel has, whose home is the folder that the program lies in. */
+  /** Starts once with the panel's variables. The home is the folder that contains the program. */
   async function startOnce(site: TestSite, app: string, variables: Record<string, string> = {}) {
     const { stdout } = await startProgram(process.execPath, ['-e', START, app], {
       ...{ PATH: process.env.PATH, HOME: join(app, '..'), LICENSING_JOOMLA_ROOT: site.root },
@@ -310,12 +310,12 @@ ofBuild('the first start, of several processes at once', () => {
     expect(readFileSync(join(app, '.env'), 'utf8').match(/^LICENSING_KEY_SECRET.*/gm)).toEqual([
       `${name}=${value}`,
     ]);
-    // As the panel's cron starts it, and again with the variable.
+    // The panel's cron starts without the variable, and the panel with it.
     expect(await startOnce(site, app)).toEqual(said);
     expect(await startOnce(site, app, given)).toEqual(said);
   });
 
-  test('a site whose tables have another prefix since gets no empty shop', async () => {
+  test('a site whose tables now have another prefix does not get an empty shop', async () => {
     const { site, app } = await unpackBesideSite();
     expect(await startOnce(site, app)).toHaveProperty('secret');
     const tables = async () => (await site.connection.query('SHOW TABLES'))[0];
@@ -325,7 +325,7 @@ ofBuild('the first start, of several processes at once', () => {
     expect(await tables()).toEqual(before);
   });
 
-  test('what the panel has wrong is said in its words, and not remembered', async () => {
+  test('a wrong variable in the panel is explained, and not remembered', async () => {
     const { site, app } = await unpackBesideSite();
     const full = join(app, '../full');
     mkdirSync(full);
@@ -334,18 +334,21 @@ ofBuild('the first start, of several processes at once', () => {
         { LICENSING_JOOMLA_ROOT: '/home/you/public_htm' },
         'There is no /home/you/public_htm/configuration.php',
       ],
-      [{ LICENSING_PUBLIC_URL: 'shop.example' }, "must be the site's address, as https://shop.example"],
+      [{ LICENSING_PUBLIC_URL: 'shop.example' }, "must be the site's address, such as https://shop.example"],
       [
         { LICENSING_PUBLIC_URL: 'https://shop.example/licensing-app/' },
-        "is the address of this application, https://shop.example/licensing-app. Write the site's there, https://shop.example,",
+        "is the address of this application, https://shop.example/licensing-app. Set it to the site's address, https://shop.example,",
       ],
       [{ LICENSING_PACKAGES_DIR: join(app, 'app.js') }, 'app.js is a file'],
     ];
     if (userInfo().uid === 0) {
-      // A folder of its own, and no more.
+      // The file system has room for its root folder, and for nothing else.
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=1', 'full', full]);
       closing.push(() => execFileSync('umount', [full]));
-      wrong.push([{ LICENSING_PACKAGES_DIR: join(full, 'packages') }, '(ENOSPC): the disk is full']);
+      wrong.push([
+        { LICENSING_PACKAGES_DIR: join(full, 'packages') },
+        '(ENOSPC): the disk or your quota is full',
+      ]);
     }
     for (const [variables, words] of wrong) {
       const { error } = await startOnce(site, app, variables);
@@ -356,7 +359,7 @@ ofBuild('the first start, of several processes at once', () => {
     expect(await startOnce(site, app)).toHaveProperty('secret');
   });
 
-  test('nothing is made in a folder of the site, also by a link', async () => {
+  test('nothing is made in a folder of the site, not even through a link', async () => {
     const site = await openSite();
     closing.push(() => site.stop());
     const inside = unpackHosting(join(site.root, 'licensing'));
@@ -372,12 +375,14 @@ ofBuild('the first start, of several processes at once', () => {
         ...env,
         LICENSING_JOOMLA_ROOT,
       }).ended;
-      expect(JSON.parse(stdout)).toEqual({ error: expect.stringContaining('anybody could load its secret') });
+      expect(JSON.parse(stdout)).toEqual({
+        error: expect.stringContaining('anyone could download its secret'),
+      });
     }
     expect(existsSync(join(inside, '.env'))).toBe(false);
   });
 
-  test('packages never lie in the site', async () => {
+  test('packages are never stored in the site', async () => {
     const home = sharedFolder();
     const app = unpackHosting(join(home, 'licensing'));
     const site = await openSite();
@@ -392,7 +397,7 @@ ofBuild('the first start, of several processes at once', () => {
   });
 });
 
-test('a new version is unpacked beside: with .env copied it serves, without it nothing is made, and it says what to copy', async () => {
+test('a new version in a folder of its own serves with a copied .env; without it, it makes nothing and says what to copy', async () => {
   const shop = await openHostedShop();
   closing.push(() => shop.close());
   expect((await validate(shop, shop.license.key)).status).toBe(200);
@@ -419,7 +424,7 @@ test('a new version is unpacked beside: with .env copied it serves, without it n
   await eventually(async () => expect((await read({ hosting: without }))[0]).toBe(200), 30_000);
   expect((await validate(without, shop.license.key)).status).toBe(200);
   await without.stop();
-  // Back likewise.
+  // The way back works like the way there.
   const back = await again(shop.app);
   expect((await validate(back, shop.license.key)).status).toBe(200);
 });
@@ -429,7 +434,7 @@ ofBuild('tables that lack more than one step', () => {
     const shop = await openHostedShop();
     closing.push(() => shop.close());
     await shop.hosting.stop();
-    // A version that is two steps further.
+    // A later version has two more steps.
     const later = join(shop.home, 'later.cjs');
     writeFileSync(
       later,
@@ -451,8 +456,8 @@ for (const name of ['002_one', '003_two']) migrations[name] = { config: { transa
   });
 });
 
-describe('work, when nobody asks', () => {
-  test('a process that Passenger has ended leaves a mail, which the command or the next process sends', async () => {
+describe('background work without requests', () => {
+  test('a mail that a process leaves when Passenger ends it is sent by the command or the next process', async () => {
     const mail = await startMailServer();
     closing.push(() => mail.stop());
     const shop = await openHostedShop({
@@ -502,13 +507,13 @@ describe('work, when nobody asks', () => {
   });
 });
 
-test('where listen() is taken over as LiteSpeed does, the first one is the site’s, and there is no other', async () => {
+test('if listen() is replaced as LiteSpeed does, the first call serves the site, and no other call follows', async () => {
   const home = sharedFolder();
   const app = unpackHosting(join(home, 'licensing'));
   const site = await openSite();
   closing.push(() => site.stop());
   const socket = join(home, 'lsnode.sock');
-  // What lsnode does to a program, by a loader of the test's own.
+  // This loader does to a program what lsnode does.
   const loader = join(home, 'loader.cjs');
   writeFileSync(
     loader,

@@ -23,8 +23,8 @@ import { expectClean, newPage, openBrowser } from '../pages/support/browser';
 import { savePicture } from '../pages/support/pictures';
 
 /**
- * docs/shared-hosting.md as a seller walks it: by files, variables and a browser alone, from the unpacked zip to a
- * customer's update, over https. With TEST_PICTURES it writes that page's pictures.
+ * Follows docs/shared-hosting.md as a seller does: only with files, variables and a browser, from the unpacked zip to a
+ * customer's update, over https. With TEST_PICTURES it writes the pictures of that page.
  */
 
 const SHOP = 'https://shop.example';
@@ -45,21 +45,21 @@ afterAll(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** An unpacked zip and a site without our lines, which Apache serves by https. */
+/** Sets up an unpacked zip and a site without the guide's lines, which Apache serves by https. */
 async function setUp() {
   const home = sharedFolder();
   const site = await openSite();
   site.configure({ sitename: 'Acme Extensions' });
   closing.push(() => site.stop());
   writeFileSync(join(site.root, '.htaccess'), htaccess(''));
-  // As Joomla's API answers an address that it has no route for.
+  // Joomla's API answers an address without a route this way.
   writeFileSync(
     join(site.root, 'api/index.php'),
     `<?php http_response_code(404); echo '{"errors":[{"title":"Resource not found","code":404}]}';`,
   );
   const app = unpackHosting(join(home, 'licensing'));
   const component = join(app, 'com_licensing.zip');
-  // The zip has it.
+  // A zip contains the component, but a build does not.
   if (!existsSync(component)) await runLicensing(app, ['joomla-door', '--out', component]);
   giveToSeller(home);
   const authority = createAuthority();
@@ -70,7 +70,7 @@ async function setUp() {
     variables: () => ({
       LICENSING_JOOMLA_ROOT: site.root,
       LICENSING_PUBLIC_URL: SHOP,
-      // The seller of the tests has no home of his own.
+      // The seller in the tests has no home folder.
       LICENSING_PACKAGES_DIR: join(home, 'licensing-packages'),
     }),
   });
@@ -108,20 +108,20 @@ test('from the unpacked zip to a customer’s update, without a shell and withou
   const button = (name: string) => main.getByRole('button', { name, exact: true });
   const admin = `${SHOP}/administrator/index.php?option=com_`;
 
-  // 3. The lines of the guide, by the file manager. Without them the site's own rules take the application's address.
+  // 3. The file manager adds the lines of the guide. Without them, the site's own rules take the application's address.
   const withLines = (lines: string) => writeFileSync(join(site.root, '.htaccess'), htaccess(lines));
   await page.goto(`${SHOP}${BASE}/`);
   expect(await page.locator('pre').innerText()).toContain('"uri"');
   const [lines = ''] = /^ *RewriteRule[^`]*/m.exec(readFileSync(GUIDE, 'utf8')) ?? [];
   withLines(lines);
 
-  // 4. The panel's link.
+  // 4. The panel's link shows that the service runs.
   await page.reload();
   expect(await page.getByRole('heading').innerText()).toBe('The licence service runs');
   expect(linesOf(await page.locator('pre').innerText())).toEqual(linesOf(lines));
   await picture(page, 'runs', 290);
 
-  // 5. The component. It shows the lines where they are missing.
+  // 5. The component is installed. It shows the lines if they are missing.
   await page.goto(`${admin}installer`);
   await page.getByLabel('Upload Package File').setInputFiles(component);
   await button('Upload & Install').click();
@@ -131,12 +131,12 @@ test('from the unpacked zip to a customer’s update, without a shell and withou
   await picture(page, 'door', 300);
   withLines('');
   await page.reload();
-  expect(await main.innerText()).toContain('The web server does not lead to the licensing service');
+  expect(await main.innerText()).toContain('The web server does not pass requests to the licensing service');
   expect(linesOf(await main.locator('pre').first().innerText())).toEqual(linesOf(lines));
   withLines(lines);
   await page.reload();
 
-  // The pages.
+  // The seller publishes and sells on the pages.
   await button('Open').click();
   await page.getByRole('heading', { name: start.title }).waitFor();
   const zip = await makePackage({ 'pkg_gallerypro.xml': PACKAGE }, 2_000_000);
@@ -156,7 +156,7 @@ test('from the unpacked zip to a customer’s update, without a shell and withou
   await picture(page, 'key', 560);
   expectClean(page);
 
-  // A customer's Joomla.
+  // A customer's Joomla gets the update.
   const xml = await get(hosting, '/licensing-updates/pkg_gallerypro.xml');
   expect([xml.status, xml.body.toString()]).toEqual([
     200,

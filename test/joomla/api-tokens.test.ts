@@ -14,7 +14,7 @@ import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
 import { createMariaDbDatabase, migrateNew, testConfig } from '../support/service';
 
-/** The site's own API tokens at the operator's API, judged on Joomla's tables as Joomla judges them. */
+/** Tests the site's own API tokens at the operator's API, which judges them by Joomla's tables as Joomla does. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 const clock = { now: NOW };
@@ -52,7 +52,7 @@ async function open(settings: Settings = {}): Promise<{ db: Db; who: Authenticat
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}`, joomlaToken: undefined });
 
-/** A new authenticator, whose cache is empty. @returns the scope, or why it is refused */
+/** Judges a token with a new authenticator, whose cache is empty. @returns the scope, or the reason of the refusal */
 async function judge(token: string, settings: Settings = {}): Promise<string> {
   const { who } = await open(settings);
   const caller = await who(bearer(token));
@@ -111,7 +111,7 @@ describe('a super user with a token', () => {
       [`Bearer${token}`, undefined],
       [token, undefined],
       [`Basic ${token}`, undefined],
-      // The other header counts only where this one has nothing.
+      // X-Joomla-Token counts only if Authorization has no token.
       ['Bearer wrong', token],
     ];
     for (const [authorization, joomlaToken] of others)
@@ -164,7 +164,7 @@ describe('a super user with a token', () => {
   });
 });
 
-/** What an administrator may do to the site or the account, and what the token is worth then. */
+/** Rows of: what an administrator did to the site or the account, how, and how the token is then judged. */
 const CHANGES: [string, () => Promise<void> | void, string][] = [
   ['nothing', () => undefined, 'write'],
   [
@@ -290,7 +290,7 @@ describe('an account in other groups', () => {
     expect(await judge(owner.token)).toBe('write');
   });
 
-  it('is refused by Joomla unless its group may have tokens and log in, else by our groups alone', async () => {
+  it('is refused by Joomla unless its group may have tokens and log in, and then only by the service’s groups', async () => {
     const manager = await site.addUser('manager', [7]);
     expect(await judge(manager.token, groups('7'))).toBe('UNAUTHORIZED');
     await setParams({ allowedUserGroups: ['6'] });
@@ -299,7 +299,7 @@ describe('an account in other groups', () => {
     expect(await judge(manager.token)).toBe('FORBIDDEN');
     expect(await judge(manager.token, groups('8,9'))).toBe('FORBIDDEN');
     expect(await judge(manager.token, groups('7'))).toBe('write');
-    // By its parent.
+    // Group 7 is a child of group 6.
     expect(await judge(manager.token, groups('8, 6'))).toBe('write');
     await setRules({ 'core.login.api': { 6: 1, 7: 0 }, 'core.admin': { 8: 1 } });
     expect(await judge(manager.token, groups('7'))).toBe('UNAUTHORIZED');
@@ -329,8 +329,8 @@ describe('an account in other groups', () => {
   });
 });
 
-describe('what was found out', () => {
-  it('is kept for a minute, and no refusal is', async () => {
+describe('a verdict', () => {
+  it('is cached for a minute, unless it is a refusal', async () => {
     const { who } = await open();
     const name = async () => {
       const caller = await who(bearer(admin.token));
@@ -355,7 +355,7 @@ describe('what was found out', () => {
     expect(await who(bearer(admin.token))).toEqual({ refused: 'UNAUTHORIZED' });
   });
 
-  it('lets a token of our own live as long as the account it was made through', async () => {
+  it('lets a token of the service live as long as the account that made it', async () => {
     const { db, who } = await open();
     const { token } = await addToken(
       db,
@@ -368,7 +368,7 @@ describe('what was found out', () => {
     expect(await who(bearer(token))).toEqual({ refused: 'UNAUTHORIZED' });
     await site.run('UPDATE jos_users SET block = 0 WHERE id = ?', [admin.id]);
     expect(await who(bearer(token))).toMatchObject({ scope: 'issue' });
-    // Another token of the account does not matter.
+    // A new Joomla token of the account does not matter.
     await site.run(
       "UPDATE jos_user_profiles SET profile_value = 'AAAA' WHERE user_id = ? AND profile_key = 'joomlatoken.token'",
       [admin.id],
@@ -449,7 +449,7 @@ describe('where the service has another database', () => {
     expect((await doctor(settings, 'API_JOOMLA_GROUPS'))?.what).toContain('12, 13');
   });
 
-  it('a plugin that is off and an empty secret are said by the doctor too', async () => {
+  it('the doctor reports a disabled plugin and an empty secret too', async () => {
     const settings = {};
     site.configure({ secret: '' });
     expect(await doctor(settings)).toMatchObject({ what: expect.stringContaining('$secret') });
@@ -468,7 +468,7 @@ describe('configuration.php', () => {
   });
 
   it.each(['', '<?php\nclass JConfig {\n\tpublic $secret = '])(
-    'that is being written (%j) is an outage, told without a value',
+    'that is being written (%j) is an outage, reported without a value',
     async (text) => {
       const { who } = await open();
       writeFileSync(join(site.root, 'configuration.php'), text);

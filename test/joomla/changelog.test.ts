@@ -10,11 +10,11 @@ import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
 import { startStaticSite } from '../support/static-site';
 
-/** The changelog for Joomla's own window: what is written, and what Joomla makes of it. */
+/** Tests the changelog for Joomla's own window: the file, and how Joomla reads it. */
 
 /**
- * What Joomla 4.4 to 6.1 do with it: every piece of text that the parser reports within an <item> is an entry, and the
- * `changelog` of the very version is shown.
+ * Reads a changelog as Joomla 4.4 to 6.1 do: every piece of text that the parser reports within an <item> is an entry, and
+ * Joomla shows the `changelog` of exactly this version.
  */
 function asJoomlaReads(xml: string, version: string): unknown {
   return php(
@@ -76,7 +76,7 @@ describe('a changelog', () => {
     expect(parseXml(Buffer.from(xml)).tagName).toBe('changelogs');
   });
 
-  it('has the 50 newest versions, with what Joomla knows an extension by', () => {
+  it('has the 50 newest versions, with the fields by which Joomla identifies an extension', () => {
     const releases = Array.from({ length: 60 }, (_, i) => ({ version: `1.${60 - i}`, changelog: 'x' }));
     const xml = renderChangelog(EXTENSION, releases);
 
@@ -86,7 +86,7 @@ describe('a changelog', () => {
     expect(xml).toContain('<element>pkg_example</element>\n        <type>package</type>');
   });
 
-  it('leaves out older versions rather than exceed what a site can parse', () => {
+  it('leaves out older versions rather than exceed the size that a site can parse', () => {
     const long = 'fix: x\n'.repeat(20_000);
     const xml = renderChangelog(EXTENSION, [
       { version: '2', changelog: long },
@@ -139,7 +139,7 @@ describe('the lint of a changelog', () => {
     );
   });
 
-  it('of an address reads what it names, and that of a file what lies beside it', async () => {
+  it('of an address reads the file that the address names, and that of a file the one next to it', async () => {
     const updateXml = (url: string) =>
       `<updates><update><name>E</name><element>pkg_example</element><type>package</type><version>2.0.0</version><client>site</client>
         <changelogurl>${url}/c.xml</changelogurl><downloads><downloadurl type="full" format="zip">https://shop.example/x.zip</downloadurl></downloads>
@@ -155,7 +155,7 @@ describe('the lint of a changelog', () => {
         .map(({ line, problem }) => [line ?? null, problem]);
     try {
       answers.set('/u.xml', [200, updateXml(site.url)]);
-      expect(await found()).toEqual([[null, `The changelog ${site.url}/c.xml is answered with 404.`]]);
+      expect(await found()).toEqual([[null, `The server answers 404 for the changelog ${site.url}/c.xml.`]]);
       answers.set('/c.xml', [200, wrap('<fix><item>a &amp; b</item></fix>')]);
       expect(await found()).toEqual([
         [4, expect.stringContaining(`The changelog ${site.url}/c.xml line 4: `)],
@@ -171,7 +171,7 @@ describe('the lint of a changelog', () => {
     writeFileSync(changelogBeside(file), wrap('<fixed/>'));
     const { stdout } = await operator({}).run(['update-xml', 'lint', file]);
     expect(stdout).toMatch(
-      /^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla knows no list <fixed>/m,
+      /^warning: The changelog https:\/\/shop\.example\/c\.xml line 4: Joomla does not know the list <fixed>/m,
     );
     const itself = await operator({}).run(['update-xml', 'lint', changelogBeside(file)]);
     expect(itself.stdout).toMatch(/^warning: The changelog line 4: /m);
@@ -181,7 +181,7 @@ describe('the lint of a changelog', () => {
     ['<changelogs><changelog></changelogs>', 'not well-formed', 1],
     ['<changelogs/>', 'no <changelog>', null],
     ['<changelogs>\n<changelog><fix/></changelog></changelogs>', 'no <version>', 2],
-    [wrap('<fixed><item>x</item></fixed>'), 'no list <fixed>', 4],
+    [wrap('<fixed><item>x</item></fixed>'), 'does not know the list <fixed>', 4],
     [wrap('<fix><item><![CDATA[<b>x</b>]]></item></fix>'), 'as HTML', 4],
     [wrap('').replace('2.0.0', '1.0.0'), 'version 2.0.0 is not in it', null],
   ])('names the fault of %s', (xml, problem, line) => {

@@ -27,13 +27,13 @@ import { freePort, inTime, temporaryFolder } from '../support/processes';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { pagesClient, textOf, type PagesClient } from '../pages/support/session';
 
-/** The component in Joomla, and the way it leads into the pages: by who is signed in there. */
+/** Tests the component in Joomla, which lets the account that is signed in there into the pages. */
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 
 let site: TestSite;
-/** two instances on one database */
+/** Two instances on one database. */
 let one: TestService;
 let two: TestService;
 let ann: TestUser;
@@ -60,7 +60,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   ann = await site.addUser(`ann${randomBytes(4).toString('hex')}`, [8]);
-  // No API token: neither it nor the plugins matter.
+  // The account has no API token, because the door needs neither a token nor its plugins.
   await site.run('DELETE FROM jos_user_profiles');
   await site.run("UPDATE jos_extensions SET enabled = 0 WHERE element = 'token'");
 });
@@ -90,7 +90,7 @@ async function enter(ticket: string, client?: PagesClient, origin = one.url) {
   return browser.post('/enter-joomla', { ticket }, { Origin: origin });
 }
 
-/** A browser that came in. */
+/** Returns a browser that has come in with a ticket. */
 async function entered(user = ann, service = one): Promise<PagesClient> {
   const client = await nobody(service);
   expect(await enter(ticketOf(user), client)).toMatchObject({ status: 303, location: '/' });
@@ -132,7 +132,7 @@ describe('a ticket', () => {
     expect((await enter(late)).status).toBe(403);
   });
 
-  it('is refused when it is forged, of another site or for the overview, which uses nothing up', async () => {
+  it('is refused if it is forged, from another site or for the overview, and a refusal does not use it up', async () => {
     const nonce = 'a-nonce';
     const said = { id: ann.id, name: ann.login, nonce };
     const right = makeTicket(site.secret, said);
@@ -152,7 +152,7 @@ describe('a ticket', () => {
       makeTicket('', said),
       other,
       makeTicket(site.secret, said, 'overview'),
-      // Signed by the site, but it would last too long or is not what the component makes.
+      // The site signed these, but they last too long or differ from the component's tickets.
       makeTicket(site.secret, { ...said, expires: Math.floor(Date.now() / SECOND) + 10 * 60 }),
       ...[{ id: String(ann.id) }, { name: [] }, { expires: '9e9' }, { nonce: null }, { nonce: {} }].map(
         (wrong) => makeTicket(site.secret, { ...said, ...wrong } as unknown as typeof said),
@@ -167,7 +167,7 @@ describe('a ticket', () => {
     expect((await enter(right)).status).toBe(303);
   });
 
-  it('is not accepted without a secret of the site, and the address not without a site', async () => {
+  it('is refused if the site has no secret, and has no address without a site', async () => {
     site.configure({ secret: '' });
     expect((await enter(ticketOf(ann))).status).toBe(403);
     expect((await enter(makeTicket('', { id: ann.id, name: ann.login }))).status).toBe(403);
@@ -177,7 +177,7 @@ describe('a ticket', () => {
     await without.stop();
   });
 
-  it('comes from the site alone', async () => {
+  it('is accepted only from the site', async () => {
     for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1', two.url]) {
       const refused = await enter(ticketOf(ann), undefined, origin);
       expect([origin, refused.status]).toEqual([origin, 403]);
@@ -193,7 +193,7 @@ describe('a ticket', () => {
     expect([status, headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it("comes from the site's live_site too", async () => {
+  it("is accepted from the site's live_site too", async () => {
     site.configure({ live_site: 'https://www.shop.example' });
     const service = await serve({ LICENSING_PUBLIC_URL: 'https://shop.example' });
     for (const origin of ['https://shop.example', 'https://www.shop.example'])
@@ -202,8 +202,8 @@ describe('a ticket', () => {
   });
 });
 
-describe('who comes in', () => {
-  it('is there, not blocked, and in a group of operators', async () => {
+describe('an account that comes in', () => {
+  it('exists, is not blocked, and is in a group of operators', async () => {
     const clerk = await site.addUser(`clerk${randomBytes(4).toString('hex')}`, [7]);
     const owner = await site.addUser(`owner${randomBytes(4).toString('hex')}`, [20]);
     await entered(owner);
@@ -218,7 +218,7 @@ describe('who comes in', () => {
     expect(renamed.status).toBe(403);
   });
 
-  it('is a super user too, whatever the groups of operators, as by token', async () => {
+  it('may also be a super user, whatever the groups of operators are, as with a token', async () => {
     const service = await serve({ LICENSING_OPERATOR_GROUPS: '7' });
     const root = await site.addUser(`root${randomBytes(4).toString('hex')}`, [2]);
     const enterThere = async (user: TestUser) =>
@@ -229,7 +229,7 @@ describe('who comes in', () => {
     await service.stop();
   });
 
-  it('is told so in German', async () => {
+  it('is refused in German too', async () => {
     const browser = await pagesClient(one, { scope: 'none', language: 'de' });
     const { html } = await enter('x', browser);
     expect(textOf(html)).toContain('Drücken Sie in Joomla noch einmal „Öffnen“');
@@ -255,7 +255,7 @@ describe('who comes in', () => {
     await expectOut(client);
   });
 
-  it('is out after 30 minutes without use, like everybody', async () => {
+  it('is out after 30 minutes without use, like every operator', async () => {
     const client = await entered();
     await expectOut(client, HOUR / 2 + SECOND);
   });
@@ -274,7 +274,7 @@ describe('who comes in', () => {
 });
 
 describe('signing in again', () => {
-  it('leads to Joomla, and from there to what was begun', async () => {
+  it('leads to Joomla, and from there back to the page', async () => {
     const client = await entered();
     one.clock.now = new Date(one.clock.now.getTime() + HOUR / 3);
     await client.get('/');
@@ -294,7 +294,7 @@ describe('signing in again', () => {
     expect((await client.post('/tokens/new', { name: `again${ann.id}`, scope: 'read' })).status).toBe(200);
   });
 
-  it('keeps a form that was filled in, and names Joomla beside it', async () => {
+  it('keeps a form that was filled in, and names Joomla next to it', async () => {
     const client = await entered();
     await client.get('/tokens/new');
     for (let i = 0; i < 4; i++) {
@@ -307,7 +307,7 @@ describe('signing in again', () => {
     expect(asked.html).toContain('/pages/sign-in?why=again"');
   });
 
-  it('shows the usual page to who came another way, with Joomla named', async () => {
+  it('shows the usual page, with Joomla named, to an operator who came another way', async () => {
     const root = await pagesClient(one);
     const { status, html } = await root.get('/sign-in?why=again');
     expect(status).toBe(200);
@@ -319,7 +319,7 @@ describe('with a host of their own for the pages', () => {
   it.each([
     ['pages.shop.example', 303],
     ['shop-pages.test', 200],
-  ])('comes in at %s, from the site alone', async (pagesHost, status) => {
+  ])('accepts a ticket at %s, only from the site', async (pagesHost, status) => {
     const service = await serve({
       LICENSING_PUBLIC_URL: 'https://shop.example',
       LICENSING_PAGES_HOST: pagesHost,
@@ -329,7 +329,7 @@ describe('with a host of their own for the pages', () => {
     expect(answer.status).toBe(status);
     const [cookie = ''] = (answer.headers['set-cookie'] ?? []).filter((one) => one.startsWith('licensing='));
     expect(cookie).toMatch(/; Secure$/);
-    // To a page of another domain no redirect would bring the cookie.
+    // After a form from another domain, a redirect would not carry the cookie, so the answer is the page itself.
     if (status === 200) expect(textOf(answer.html)).toContain('Three steps to the first licence');
     const again = await ask(service, pagesHost, {
       path: '/sign-in?why=again',
@@ -358,7 +358,7 @@ describe('GET /manage/overview', () => {
     'X-Licensing-Ticket': makeTicket(site.secret, { id: ann.id, name: ann.login }, purpose),
   });
 
-  it('answers a token, and a ticket for it alone', async () => {
+  it('answers a token, and a ticket that is only for it', async () => {
     const { token } = await giveToken(one.db, 'read', `reader${ann.id}`, { now: new Date() });
     for (const headers of [{ Authorization: `Bearer ${token}` }, header()])
       expect(await (await call(headers)).json()).toEqual({ data: { ...FIGURES, enter_url: null } });
@@ -367,7 +367,7 @@ describe('GET /manage/overview', () => {
     expect((await call(header(), '/licenses')).status).toBe(401);
     expect((await call(header(), '/tokens', one.url, 'POST')).status).toBe(401);
     expect((await call(header(), '/overview', one.url, 'POST')).status).toBe(401);
-    // Beside a ticket nothing else counts.
+    // If a ticket is sent, nothing else counts.
     expect((await call({ Authorization: `Bearer ${token}`, 'X-Licensing-Ticket': 'x' })).status).toBe(401);
     await site.run('UPDATE jos_user_usergroup_map SET group_id = 7 WHERE user_id = ?', [ann.id]);
     expect((await call(header())).status).toBe(403);
@@ -394,7 +394,7 @@ describe('GET /manage/overview', () => {
   });
 });
 
-/** A page of the administrator. */
+/** A page in Joomla's administrator. */
 interface Shown {
   status: number;
   title: string;
@@ -462,7 +462,10 @@ describe('the component', () => {
     const { body } = await manageClient(one.url, token).send('GET /joomla-door');
     expect(Buffer.from(body.data.zip as string, 'base64').equals(first)).toBe(true);
     const refused = await shell.run(['joomla-door', '--out', join(__dirname, 'door.test.ts')]);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('something else than a zip')]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('something other than a zip'),
+    ]);
     expect(first.includes(site.secret)).toBe(false);
   });
 
@@ -506,7 +509,7 @@ describe('the component', () => {
     expect(view.html).not.toContain('name="ticket"');
     expect((await admin.open({ may: ['core.manage', 'core.admin'] })).hasOptions).toBe(true);
     expect((await admin.open({ may: [] })).status).toBe(403);
-    // Only by its own form.
+    // Only the component's own form opens the pages.
     for (const asked of [{ post: { task: 'open' } }, { get: { task: 'open', layout: 'enter' } }])
       expect(await admin.open(asked)).toMatchObject({ status: 303, html: '' });
     expect((await admin.open({ get: { layout: 'enter' } })).html).not.toContain('name="ticket"');
@@ -526,14 +529,14 @@ describe('the component', () => {
     expect((await browser.get('/licenses')).html).toContain(ann.login);
   });
 
-  it('says in the words of the language what waits', async () => {
+  it('shows in the site’s language what waits', async () => {
     const at = new Date();
     const day = at.toISOString().slice(0, 10);
     await one.db(table(one.db, 'shop_refusals')).insert({ shop: 'hikashop', day, times: 7 });
     try {
       const english = await (await joomla('5.3', one.url)).open();
       expect(textOf(english.html)).toBe(
-        'Refused signatures of shops in the last seven days : 7 Open'.replace(' :', ':'),
+        'Shop messages with a wrong signature in the last seven days : 7 Open'.replace(' :', ':'),
       );
       const german = await (await joomla('5.3', one.url, 'de-AT')).open();
       expect(textOf(german.html)).toContain(
@@ -544,7 +547,7 @@ describe('the component', () => {
     }
   });
 
-  it('says which lines the web server lacks where something else answers', async () => {
+  it('says which lines the web server lacks if something else answers', async () => {
     const admin = await joomla(
       '6.1',
       await answering(404, '{"errors":[{"title":"Resource not found","code":404}]}'),
@@ -555,7 +558,7 @@ describe('the component', () => {
     for (const line of htaccessLines('/licensing-app').trim().split('\n')) expect(said).toContain(line);
   });
 
-  it('says one sentence at most of everything else, and never what the answer holds', async () => {
+  it('says at most one sentence about any other answer, and never shows its content', async () => {
     const evil = '<script>alert(1)</script>';
     const data = { orders_waiting: 1, payments_unmatched: 1, signatures_refused: 1, mails_failed: 1 };
     const json = (value: unknown) => JSON.stringify({ data: value });
@@ -593,11 +596,11 @@ describe('the component', () => {
     expect(going.html).toContain('action="https://pages.shop.example/x"');
   });
 
-  it('waits two seconds at most, also for an answer that drips', async () => {
+  it('waits at most two seconds, even for an answer that drips', async () => {
     const dripping = await answering(200, '', true);
     const { html, seconds } = await (await joomla('5.3', dripping)).open();
     expect(seconds).toBeLessThan(inTime(4));
-    expect(textOf(html)).toContain('did not say');
+    expect(textOf(html)).toContain('did not report');
   });
 
   it('has no ticket for a site without a secret', async () => {
@@ -619,7 +622,7 @@ interface Sent {
   body?: string;
 }
 
-/** A request through a web server that ends TLS for this host: fetch() sends no other Host than the address has. */
+/** Sends a request like a web server that ends TLS for a host. fetch() cannot: it always sends the address's own Host. */
 async function ask(service: TestService, host: string, { path, cookie, origin, body }: Sent) {
   const headers = {
     ...{ Host: host, 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '203.0.113.9' },
@@ -645,7 +648,7 @@ afterAll(() => {
   for (const server of servers) server.close();
 });
 
-/** @returns the address of a server that answers everything so */
+/** Starts a server that gives every request this answer. @returns its address */
 async function answering(status: number, body: string, drips = false): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'Content-Type': 'application/json', Location: '/elsewhere' });

@@ -9,12 +9,12 @@ import { temporaryFolder } from '../support/processes';
 import { newPlace } from '../support/service';
 import { openMigrated } from '../support/service-process';
 
-/** docs/extension-developer.md from top to bottom, which builds and publishes the extensions of examples/. */
+/** Follows docs/extension-developer.md from top to bottom, which builds and publishes the extensions of examples/. */
 
 const ROOT = join(__dirname, '../..');
 const XML_ADDRESS = 'https://shop.example/licensing-updates/pkg_acmehello.xml';
 
-/** Of each section its lines for the shell, whole. */
+/** The shell commands of each section, with continued lines joined. */
 const sections = readFileSync(join(ROOT, 'docs/extension-developer.md'), 'utf8')
   .split(/^##+ /m)
   .map((section): [title: string, lines: string[]] => [
@@ -31,9 +31,9 @@ let folder: string;
 let xmlDir: string;
 let cli: Operator;
 let secret: string;
-/** What the lines of a section printed. */
+/** The output of each section's commands. */
 const printed = new Map<string, string>();
-/** The lines that need the shop's web server, which releases.md is tested with. */
+/** Reports whether a command needs the shop's web server. The test of releases.md has one. */
 const isOfServer = (line: string) => /update-xml (?:lint|try)/.test(line);
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ beforeAll(async () => {
   expect(printed.get('3. With activation and the field')).toContain(`'${signing!.kid}' => '${signing!.x}'`);
 });
 
-/** The command in this process, and the rest by the shell. */
+/** Runs a line: `licensing` in this process, everything else in a shell. */
 async function runLine(line: string): Promise<string> {
   const here = line
     .replace(/\/tmp|\/var\/lib\/licensing/g, folder)
@@ -82,7 +82,7 @@ describe.each([
   ['with-plugin', '1.1.0', '2. With the plugin'],
   ['with-activation', '1.2.0', '3. With activation and the field'],
 ])('examples/%s', (name, version, section) => {
-  it('is built, published and offered by what the guide says', () => {
+  it('is built, published and offered as the guide says', () => {
     const own = readFileSync(join(ROOT, 'examples', name, 'pkg_acmehello.xml'), 'utf8');
     const manifest = /<updateservers>[^]*<dlid .*>/.exec(printed.get('1. The Download Key') ?? '')?.[0] ?? '';
 
@@ -91,7 +91,7 @@ describe.each([
     expect(own.replace(/\s+/g, ' ')).toContain(manifest.replace(/\s+/g, ' '));
   });
 
-  it('has in it what its manifests name, in PHP from 7.2.5 on', () => {
+  it('contains the files that its manifests name, in PHP from 7.2.5 on', () => {
     const built = join(folder, 'examples', name);
     const files = readdirSync(built, { recursive: true, withFileTypes: true })
       .filter((one) => one.isFile())

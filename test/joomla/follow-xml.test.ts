@@ -23,7 +23,7 @@ import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import { givePlan, ONE_BACKEND, startTestService, type TestService } from '../support/service';
 
-/** The update XML follows every change, and the guard of its address. */
+/** Tests that the update XML follows every change, and that its address is guarded. */
 
 const SITE = 'https://shop.example';
 const SERVER = `${SITE}/licensing-updates/pkg_example.xml`;
@@ -40,7 +40,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     home = { xmlDir: join(temporaryFolder(), 'xml'), publicUrl: SITE };
   });
 
-  /** With an element of its own, since a file is one product's. */
+  /** Adds a product with an element of its own, because each file belongs to one product. */
   async function product(element?: string | null): Promise<number> {
     const id = nextId++;
     await addProduct(
@@ -58,7 +58,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     [...readFileSync(path, 'utf8').matchAll(/<version>(.*?)</g)].map(([, version]) => version);
   const release = (productId: number, version: string) => giveRelease(service, { productId, version });
 
-  it('writes the folder and the file, and tells the address', async () => {
+  it('writes the folder and the file, and returns the address', async () => {
     const id = await product();
     await release(id, '1.0.0');
     expect(await state(id)).toMatchObject({ state: 'stale', url: addressOf(id) });
@@ -76,7 +76,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await state(id)).toMatchObject({ state: 'stale', xml: expect.stringContaining('1.1.0') });
     await follow(id);
     await withdrawRelease(service.db, id, '1.1.0', new Date());
-    // The rule of `release withdraw`: what was withdrawn holds lower versions back.
+    // A withdrawn version holds lower versions back, as in `release withdraw`.
     expect(await follow(id)).toMatchObject({
       state: 'written',
       written: { heldBack: { versions: ['1.0.0'] } },
@@ -84,7 +84,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(versions(file(id))).toEqual([]);
   });
 
-  it('has a file for each version that a licence which ended may cover, as long as it is published', async () => {
+  it('has a file for each published version that an ended licence may cover', async () => {
     const id = await product();
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) await release(id, version);
     const folder = join(home.xmlDir, `pkg_${id}`);
@@ -107,7 +107,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('has them for what a club includes', async () => {
+  it('has such files for the products of a club', async () => {
     const id = await product();
     for (const version of ['1.0.0', '2.0.0']) await release(id, version);
     const club = await product(null);
@@ -117,7 +117,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(readdirSync(join(home.xmlDir, `pkg_${id}`))).toEqual(['up-to-1.0.0.xml']);
   });
 
-  it('goes from share to share without taking a version away', async () => {
+  it('changes the share of a rollout without taking a version away', async () => {
     const id = await product();
     await release(id, '1.0.0');
     await release(id, '2.0.0');
@@ -141,11 +141,11 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     const before = statSync(join(folder, '00.xml')).mtimeMs;
     await to('2.0.0', 25);
     expect(buckets()).toEqual(named(25));
-    // What is right already is not written again.
+    // A file that is right already is not written again.
     expect(statSync(join(folder, '00.xml')).mtimeMs).toBe(before);
     await to('2.0.0', 10);
     expect(buckets()).toEqual(named(10));
-    // A fix goes first to some of those who have the bad one.
+    // A fix goes first to some of the sites that got the bad version.
     await release(id, '2.1.0');
     await to('2.1.0', 5);
     expect([versions(join(folder, '04.xml')), versions(join(folder, '05.xml'))]).toEqual([
@@ -157,7 +157,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await listOfferedVersions(service.db, id)).toEqual(['2.1.0', '1.0.0']);
   });
 
-  it('leaves no buckets where it is written no more', async () => {
+  it('leaves no buckets in a place where it is no longer written', async () => {
     const id = await product();
     await release(id, '1.0.0');
     await release(id, '2.0.0');
@@ -177,7 +177,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     ]);
   });
 
-  it('keeps the changelog of every published version beside it', async () => {
+  it('keeps the changelog of every published version next to it', async () => {
     const id = await product();
     await giveRelease(service, { productId: id, version: '1.0.0', changelog: 'fix: a' });
     await follow(id);
@@ -196,7 +196,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       reason: expect.stringContaining('-changelog.xml'),
     });
     expect(readFileSync(changelog, 'utf8')).toBe('my own notes');
-    // Sites get their updates without it.
+    // Sites get their updates without the changelog, too.
     rmSync(changelog);
     expect(await state(id)).toMatchObject({ state: 'written' });
   });
@@ -211,7 +211,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(existsSync(home.xmlDir)).toBe(false);
   });
 
-  it('leaves the file and the address as they are when the element changes', async () => {
+  it('keeps the file and the address when the element changes', async () => {
     const id = await product();
     await release(id, '1.0.0');
     await follow(id);
@@ -220,17 +220,17 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await follow(id)).toMatchObject({ state: 'written', url: addressOf(id) });
     expect(readFileSync(file(id), 'utf8')).toMatch(/<name>Renamed<[^]*<element>pkg_renamed</);
     expect(existsSync(join(home.xmlDir, 'pkg_renamed.xml'))).toBe(false);
-    // Another product gets the element, but not the file that sites of the first one ask for.
+    // Another product may take the element, but not the file that the first product's sites ask for.
     const other = await product(`pkg_${id}`);
     await release(other, '7.0.0');
     expect(await follow(other)).toMatchObject({
       state: 'stale',
-      reason: expect.stringContaining(`the update XML of product ${id} already`),
+      reason: expect.stringContaining(`is already the update XML of product ${id}`),
     });
     expect(versions(file(id))).toEqual(['1.0.0']);
   });
 
-  it('stays where it was written to, and is stale where it cannot be', async () => {
+  it('stays where it was first written, and is stale if it cannot be written there', async () => {
     const id = await product();
     await release(id, '1.0.0');
     const site = temporaryFolder();
@@ -261,10 +261,10 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     writeFileSync(file(id), 'a poem');
     expect(await follow(id)).toMatchObject({
       state: 'stale',
-      reason: expect.stringContaining('something else'),
+      reason: expect.stringContaining('something other'),
     });
     expect(readFileSync(file(id), 'utf8')).toBe('a poem');
-    // A module is one of the site or of the administrator.
+    // A module needs a client, because it belongs either to the site or to the administrator.
     const module = await product('mod_example');
     expect(await follow(module)).toMatchObject({ state: 'stale', reason: expect.stringContaining('client') });
     expect(await follow(99_999)).toMatchObject({ state: 'stale', fault: expect.any(OperatorError) });
@@ -276,7 +276,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     chmodSync(home.xmlDir, 0o700);
   });
 
-  it('takes options, judges them as the command, and forgets them', async () => {
+  it('accepts options, checks them like the command, and forgets them', async () => {
     const id = await product();
     await release(id, '1.0.0');
     const { db } = service;
@@ -336,7 +336,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await expect(setUpdateXmlOptions(db, 99_999, {})).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('has the versions of all who publish at the same time', async () => {
+  it('has all versions that are published at the same time', async () => {
     const id = await product();
     const names = Array.from({ length: 8 }, (_, i) => `1.${i}.0`);
     await Promise.all(
@@ -346,7 +346,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       }),
     );
     expect(versions(file(id))).toEqual(['1.7.0']);
-    // Versions for different platforms all stay in the file.
+    // The file keeps versions for different platforms.
     const apart = await product();
     for (const [major, version] of [
       ['4', '1.0.0'],
@@ -391,15 +391,15 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       ['another case', [SERVER.toUpperCase()]],
       ['one more', [SERVER, `${SITE}/second.xml`]],
       ['none', []],
-    ])('is refused, and told why: %s', async (_how, servers) => {
+    ])('is refused with the reason: %s', async (_how, servers) => {
       const id = await product('pkg_example');
       await put(id, '1.0.0', await packed('1.0.0', SERVER));
       const other = await packed('1.1.0', ...servers);
       await expect(put(id, '1.1.0', other)).rejects.toMatchObject({
         ...refused,
-        message: expect.stringMatching(/up to 5\.3\.0 .* loses its key.*Nothing was published\.$/),
+        message: expect.stringMatching(/up to 5\.3\.0, .* loses its key.*Nothing was published\.$/),
       });
-      // A draft is stored, with a warning, and refused when it is published.
+      // A draft is stored with a warning, and refused when it is published.
       const [draft] = (await put(id, '1.1.0', other, { draft: true })).remarks.filter(
         ({ code }) => code === 'other-update-server',
       );
@@ -407,18 +407,18 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
       await expect(put(id, '1.1.0', undefined)).rejects.toMatchObject(refused);
       const { release: published } = await put(id, '1.1.0', undefined, { newUpdateServer: true });
       expect(published.state).toBe('published');
-      // What was accepted is what the next one is compared with.
+      // The next version is compared with the accepted one.
       await put(id, '1.2.0', await packed('1.2.0', ...servers));
     });
 
-    it('is the first one, or the first with any, or one in another order', async () => {
+    it('is accepted as the first one, the first with any servers, or with the same servers in another order', async () => {
       const id = await product('pkg_example');
       await put(id, '1.0.0', await packed('1.0.0'), { unchecked: true });
       await put(id, '1.1.0', await packed('1.1.0', SERVER, `${SITE}/b.xml`));
       expect((await put(id, '1.2.0', await packed('1.2.0', `${SITE}/b.xml`, SERVER))).remarks).toEqual([]);
     });
 
-    it('is compared with ours when the earlier package is missing, which is said', async () => {
+    it('is compared with the service’s address if the earlier package is missing, and a remark says so', async () => {
       const id = await product('pkg_example');
       const { release: first } = await put(id, '1.0.0', await packed('1.0.0', SERVER));
       rmSync(join(service.packagesDir, `${first.sha256}.zip`));

@@ -7,8 +7,8 @@ import { eventually } from '../support/processes';
 import { giveLicense, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 
 /**
- * Joomla's updater, byte for byte: what was recorded of Joomla 5.3 goes through a raw socket, because an HTTP client
- * in between would encode or refuse what Joomla sends.
+ * Tests Joomla's updater byte for byte. The requests that were recorded from Joomla 5.3 go through a raw socket, because
+ * an HTTP client would encode or refuse some of them.
  */
 
 const USER_AGENT = 'Mozilla/5.0 Joomla!/5.3.0 Joomla';
@@ -19,7 +19,7 @@ interface Answer {
   body: Buffer;
 }
 
-/** Sends bytes and reads one answer, of the length it declares. */
+/** Sends bytes, and reads one answer up to its Content-Length. */
 async function exchange(url: string, bytes: Buffer): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -44,7 +44,7 @@ async function exchange(url: string, bytes: Buffer): Promise<Answer> {
   }
 }
 
-/** The whole of what Joomla sends. Text stands for UTF-8 bytes, as it was typed. */
+/** Returns the bytes of Joomla's request. A key goes into it as UTF-8, exactly as it was typed. */
 function joomlaRequest(target: string): Buffer {
   return Buffer.from(
     `GET ${PREFIX}/downloads${target} HTTP/1.1\r\n` +
@@ -55,7 +55,7 @@ function joomlaRequest(target: string): Buffer {
   );
 }
 
-/** The file name Joomla makes of the header: what follows `filename=` as far as a `;`, less its quotes. */
+/** Reads a file name as Joomla does: the text between `filename=` and the next `;`, without quotes. */
 function joomlaFileName(contentDisposition: string | undefined): string | undefined {
   const [, after = ''] = (contentDisposition ?? '').split(/\sfilename\s?=\s?/);
   return after
@@ -92,7 +92,7 @@ describe("Joomla's updater", () => {
     expect(joomlaFileName(headers.get('content-disposition'))).toMatch(/^[a-z0-9-]+-2\.1\.0\.zip$/);
     expect(body.equals(bytes)).toBe(true);
   }
-  /** A status Joomla takes for a failure; with an error text under 200 it would keep that as a file. */
+  /** Expects a status that Joomla takes for a failure: it would store an error text with status 200 as the package. */
   function expectText({ status, headers, body }: Answer, expected: number, text: string): void {
     expect(body.toString()).toBe(text);
     expect(status).toBe(expected);
@@ -100,7 +100,7 @@ describe("Joomla's updater", () => {
     expect(headers.get('cache-control')).toBe('no-store');
   }
 
-  it('is sent the package, whole, under a name it unpacks by', async () => {
+  it('gets the whole package, under a file name that it can unpack', async () => {
     const answer = await send(`/42?dlid=${key}`);
     expectInstalled(answer);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -113,7 +113,7 @@ describe("Joomla's updater", () => {
       expect(answer.headers.has(name)).toBe(false);
   });
 
-  // Joomla joins `?dlid=` to a bare downloadurl and a literal `&amp;dlid=` to one with a query.
+  // Joomla appends `?dlid=` to a bare downloadurl, and a literal `&amp;dlid=` to one with a query.
   it.each<[string, (key: string) => string, number, string?]>([
     ['/42', (k) => `/42?dlid=${k}`, 200],
     ['/42?format=zip', (k) => `/42?format=zip&dlid=${k}`, 200],
@@ -171,7 +171,7 @@ describe("Joomla's updater", () => {
     else expectText(answer, status, text);
   });
 
-  // Node's parser refuses these before any route; behind nginx they never arrive.
+  // Node's parser refuses these before any route. Behind nginx they never arrive.
   it.each<[string, (key: string) => string]>([
     ['a no-break space at the end', (k) => `${k}\u00a0`],
     ['a zero-width space', (k) => `${k.slice(0, 9)}\u200b${k.slice(9)}`],
@@ -192,7 +192,7 @@ describe("Joomla's updater", () => {
     expectInstalled(await send(`/42?dlid=${key}`));
   });
 
-  it('gets its answer also when the request arrives in pieces', async () => {
+  it('gets its answer even if the request arrives in pieces', async () => {
     const { hostname, port } = new URL(service.url);
     const whole = joomlaRequest(`/42?dlid=${key}`);
     const socket = connect(Number(port), hostname).setNoDelay();
@@ -207,10 +207,10 @@ describe("Joomla's updater", () => {
     expect(status).toBe('HTTP/1.1 200 OK');
   });
 
-  it('may go away in the middle of a package, which is no error to anybody', async () => {
+  it('may leave in the middle of a package, and no error is logged', async () => {
     const plan = await givePlan(service.db, { productId: 44 });
     const license = await giveLicense(service.db, plan);
-    // more than the sockets' buffers take
+    // The package is larger than the sockets' buffers.
     const { path } = await makePackage({}, 30_000_000);
     await giveRelease(service, { productId: 44, version: '1.0.0', file: path });
     const stderr = jest.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -245,7 +245,7 @@ describe("Joomla's updater", () => {
       async () => (await giveLicense(service.db, await givePlan(service.db, { productId: 43 }))).key,
       'License does not match this product',
     ],
-  ])('reads 403, and no more, of %s; the reason is kept for support', async (_reason, giveKey, text) => {
+  ])('reads only 403 for %s; the reason is kept for support', async (_reason, giveKey, text) => {
     const refused = await giveKey(await givePlan(service.db));
     expectText(await send(`/42?dlid=${refused}`), 403, text);
     await eventually(async () => {

@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The form of joomla-framework/registry 2 and 3 (Joomla 4 to 6), Format/Php.php. */
+/** Writes values in the format of joomla-framework/registry 2 and 3 (Joomla 4 to 6), Format/Php.php. */
 function written(values: Record<string, ConfigurationValue>): string {
   const lines = Object.entries(values).map(([name, value]) => `\tpublic $${name} = ${literal(value)};\n`);
   return `<?php\nclass JConfig {\n${lines.join('')}}`;
@@ -240,7 +240,7 @@ describe('a configuration.php is refused in words, with the line and without a v
     expect(refusal(() => parseConfigurationPhp(source))).toContain(words);
   });
 
-  it('nothing without its own error, and never without an end', () => {
+  it('any text that it cannot read, and reading always ends', () => {
     const tokens = fc.constantFrom(...TOKENS);
     const body = fc.array(fc.oneof(tokens, anyText()), { maxLength: 60 }).map((parts) => parts.join(''));
     fc.assert(
@@ -329,8 +329,8 @@ const TOKENS = [
 ];
 
 /**
- * What PHP itself reads, its own answer to what a value is: the arrays left out, undefined where PHP fails.
- * Without php (Debian: php-cli) these tests are skipped.
+ * PHP's own reading of a file, without arrays; `undefined` if PHP fails. Without php (Debian: php-cli) these tests are
+ * skipped.
  */
 const READ_BY_PHP = `
   foreach (json_decode(stream_get_contents(STDIN)) as $file) {
@@ -432,14 +432,14 @@ describe("a site's database is reached", () => {
     },
   );
 
-  it('at localhost by TCP when there is no socket, and the failure names what was looked for', () => {
+  it('at localhost by TCP if no socket exists, and the failure names the sockets that were tried', () => {
     const none = [join(folder, 'none.sock'), join(folder, 'nor-this.sock')];
     const database = located({ host: 'localhost' }, none);
     expect(database).toEqual({ host: 'localhost', port: 3306, missingSockets: none });
     const settings = { kind: 'mysql', user: 'u', password: 'p', database: 'd', ...database } as MysqlSettings;
     const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' });
     expect(explainDatabaseError(refused, settings, 'configuration.php').reason).toBe(
-      `nobody listens there, and there is no socket ${none.join(' or ')} (ECONNREFUSED)`,
+      `no server listens there, and there is no socket ${none.join(' or ')} (ECONNREFUSED)`,
     );
     expect(located({ host: 'localhost' }, [])).toEqual({ host: 'localhost', port: 3306 });
     expect(located({ host: 'localhost:3307', dbtype: 'mysqli' }, [])).toEqual({
@@ -462,7 +462,7 @@ describe("a site's database is reached", () => {
     'unix:',
   ])('not at %s', (host) => {
     site({ host });
-    expect(refusal(() => readJoomlaSite(root))).toContain('$host is in no form that is understood');
+    expect(refusal(() => readJoomlaSite(root))).toContain('$host must be a name or address');
   });
 
   it('with numbers as they are sometimes written by hand', () => {
@@ -478,7 +478,7 @@ describe("a site's database is reached", () => {
   });
 
   it('with TLS one way, the certificate unverified or verified', () => {
-    // PHP does not open the authority's file then.
+    // PHP does not open the authority's file if it does not verify the certificate.
     site({ dbencryption: 1, dbsslverifyservercert: false, dbsslca: 'none', dbsslkey: '', dbsslcert: '' });
     expect(readJoomlaSite(root).database.tls).toEqual({ verify: false });
     copyFileSync(authority.ca, join(root, 'ca.pem'));
@@ -504,7 +504,7 @@ describe("a site's database is reached", () => {
     expect(readJoomlaSite(root).database.tls).toEqual({ verify: true, ca, cert: own[0], key: own[1] });
   });
 
-  it('not when a certificate is missing, or is none', () => {
+  it('not when a certificate is missing, or is not a certificate', () => {
     site({ dbencryption: 2, dbsslkey: '/nowhere/key.pem' });
     const message = refusal(() => readJoomlaSite(root));
     expect(message).toContain('/nowhere/key.pem cannot be read (ENOENT)');
@@ -525,7 +525,7 @@ describe("a site's database is reached", () => {
     },
   );
 
-  it.each(['host', 'user', 'db'])('not when $%s is missing, empty or no text', (name) => {
+  it.each(['host', 'user', 'db'])('not when $%s is missing, empty or not a text', (name) => {
     const message = `${join(root, 'configuration.php')}: $${name} is missing or empty. Set it in`;
     for (const value of ['', null]) {
       site({ [name]: value });
@@ -537,7 +537,7 @@ describe("a site's database is reached", () => {
     expect(refusal(() => readJoomlaSite(root))).toContain(`$${name} must be a string`);
   });
 
-  it('not without a file, an empty one, or another thing than a file', () => {
+  it('not without a file, with an empty one, or with something other than a file', () => {
     const file = join(root, 'configuration.php');
     expect(refusal(() => readJoomlaSite(root))).toContain(`There is no ${file}`);
     expect(refusal(() => readJoomlaSite(root))).not.toContain('defines.php');
@@ -559,8 +559,8 @@ describe("a site's database is reached", () => {
     expect(refusal(() => readJoomlaSite(root))).toContain(`${file} is not a file`);
   });
 
-  // root may read everything
-  (process.getuid?.() === 0 ? it.skip : it)('not from a file this user may not read', () => {
+  // root may read every file.
+  (process.getuid?.() === 0 ? it.skip : it)('not from a file that this user may not read', () => {
     site({});
     chmodSync(join(root, 'configuration.php'), 0);
     expect(refusal(() => readJoomlaSite(root))).toContain('configuration.php cannot be read (EACCES)');

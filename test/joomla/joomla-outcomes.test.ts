@@ -6,12 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SHOWN_KEY } from '../../src/joomla/updater/download-key';
-import type { SimulatedSite } from '../../src/joomla/updater/offer';
+import type { SiteSystem } from '../../src/joomla/updater/offer';
 import { tryUpdate, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { makePackage } from '../support/packages';
 import { PREFIX } from '../support/service';
 
-/** What a real Joomla 5.3.0 did; see the file's own note. */
+/** The recorded behaviour of a real Joomla 5.3.0. The file's own note describes it. */
 const recorded = JSON.parse(readFileSync(join(__dirname, 'joomla-outcomes.json'), 'utf8')) as {
   answers: Row[];
   keys: (Row & { typed: string })[];
@@ -33,7 +33,7 @@ const MANIFEST = `<?xml version="1.0" encoding="UTF-8"?>
   <updateservers><server type="extension" name="Example">UPDATE_XML</server></updateservers>
   <dlid prefix="dlid=" suffix=""/>
 </extension>`;
-const SITE: SimulatedSite = {
+const SITE: SiteSystem = {
   joomla: '5.3.0',
   php: '8.2.29',
   database: undefined,
@@ -45,7 +45,7 @@ let server: Server;
 let origin: string;
 let zip: Buffer;
 let slow: Promise<UpdateVerdict>;
-/** each row under a path of its own: they may overlap */
+/** The requests of each row. Each has a path of its own, because rows may run at the same time. */
 const requests = new Map<string, string[]>();
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ function walk(id: string, key = KEY): Promise<UpdateVerdict> {
   return tryUpdate(`${origin}/row/${encodeURIComponent(id)}/update.xml`, key, SITE);
 }
 
-/** The XML of a row: what `given` in the record describes. */
+/** Returns the XML of a row, as `given` in the record describes it. */
 function updateXml(id: string): string {
   const hash = (name: string) => createHash(name).update(zip).digest('hex');
   const path = {
@@ -156,7 +156,7 @@ function answer(id: string, path: string, response: ServerResponse): void {
     case 'reset-chunk':
       return void response.write(zip.subarray(0, 1_000), () => response.socket?.end());
     case 'reset-0':
-      // The recording server stood behind a proxy, which makes a 502 of a connection that is reset.
+      // The recording server was behind a proxy, which turns a reset connection into a 502.
       return void response.writeHead(502).end();
     case 'slow-15':
       return void setTimeout(() => response.end(zip), 15_000);
@@ -168,7 +168,7 @@ function answer(id: string, path: string, response: ServerResponse): void {
   }
 }
 
-/** The recorded message, for this address and with what stands for the key. */
+/** Returns the recorded messages with this server's address and with the placeholder for the key. */
 function expected(messages: string[], id: string): string[] {
   const address = `${origin}/row/${encodeURIComponent(id)}`;
   return messages.map((message) =>

@@ -8,7 +8,7 @@ import { php } from '../support/php-xml';
 import { temporaryFolder } from '../support/processes';
 import { givePlan } from '../support/service';
 
-/** What a package lacks of what its manifest names: Joomla's update fails by it, and a published version never changes. */
+/** Tests the search for missing files that a manifest names: Joomla's update fails, and a published version never changes. */
 
 type Entries = Record<string, string | Buffer>;
 
@@ -59,13 +59,13 @@ describe('the extensions in a package', () => {
     unnamedIn({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': await zipOf({ 'acme.xml': text }) });
   const unnamed = manifest('component', '').replace('<packagename>acme</packagename>', '');
 
-  it('are named where their manifests do not name the package', async () => {
+  it('are named if their manifests do not name the package', async () => {
     expect(await childOf(manifest('component', ''))).toEqual([]);
     expect(await childOf(unnamed)).toEqual(['packages/com_acme.zip']);
     expect(await childOf(unnamed.replace('<name>', '<packagename> </packagename><name>'))).toEqual([
       'packages/com_acme.zip',
     ]);
-    // What is no package has none, and what cannot be read is a fault of its own.
+    // An extension that is not a package has no children, and an unreadable file is a fault of its own.
     expect(await unnamedIn({ 'acme.xml': unnamed })).toEqual([]);
     expect(await childOf('<extension')).toEqual([]);
     expect(await unnamedIn({ 'pkg.xml': PACKAGE, 'packages/com_acme.zip': 'no zip' })).toEqual([]);
@@ -73,7 +73,7 @@ describe('the extensions in a package', () => {
 });
 
 describe('the files that a manifest names', () => {
-  it('are all there', async () => {
+  it('are all present', async () => {
     expect(await faultsOf(COMPONENT_FILES)).toEqual([]);
     const inFolder = Object.entries(COMPONENT_FILES).map(([name, text]) => [`com_acme/${name}`, text]);
     expect(await faultsOf(Object.fromEntries(inFolder) as Entries)).toEqual([]);
@@ -90,7 +90,7 @@ describe('the files that a manifest names', () => {
       ['admin/acme.php'],
       [['admin/acme.php', 'is missing', 'Component Update: Failed to copy administrator files.']],
     ],
-    // Joomla then looks next to the manifest, but the seller packed the folder.
+    // Without the folder Joomla would look next to the manifest, but the seller packed it.
     [
       'a folder of the API',
       ['api/src/a.php'],
@@ -119,7 +119,7 @@ describe('the files that a manifest names', () => {
     expect(await faultsOf(without(COMPONENT_FILES, ...lacks))).toEqual(faults);
   });
 
-  it('are compared case for case, and a folder is no file', async () => {
+  it('are compared with their case, and a folder does not count as a file', async () => {
     expect(
       await faultsOf({ ...without(COMPONENT_FILES, 'site/acme.php'), 'site/Acme.php': '<?php' }),
     ).toEqual([['site/acme.php', 'is missing', COPY_SITE]]);
@@ -135,7 +135,7 @@ describe('the files that a manifest names', () => {
     expect(faults).toEqual([['src', 'is missing', expect.stringMatching(/Could not copy files/)]]);
   });
 
-  it('may lie beside the manifest when their folder is not there, as Joomla looks for them', async () => {
+  it('may be next to the manifest if their folder is missing, because Joomla looks there', async () => {
     const xml = manifest('plugin', '<files folder="plugin"><filename>a.php</filename></files>');
     expect(await faultsOf({ 'a.xml': xml, 'a.php': '<?php' })).toEqual([]);
     expect(await faultsOf({ 'a.xml': xml, 'a.php': '<?php', 'plugin/b.php': '' })).toEqual([
@@ -329,8 +329,8 @@ describe('publishing', () => {
     const other = { 'pkg.xml': manifest('package', LINES, '1.1.0').replace('>acme<', '>other<') };
     const { code, stderr } = await publish('1.1.0', await pack(other));
     expect(code).toBe(1);
-    expect(stderr).toContain('is that of "pkg_other"');
+    expect(stderr).toContain('is for "pkg_other"');
     const same = { 'pkg.xml': manifest('package', LINES, '1.1.0') };
-    expect((await publish('1.1.0', await pack(same))).stderr).toContain('is published already');
+    expect((await publish('1.1.0', await pack(same))).stderr).toContain('is already published');
   });
 });

@@ -9,7 +9,7 @@ import { makePackage, zipOf } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import { givePlan, rows } from '../support/service';
 
-/** A package comes in by the first steps, by the page of a new version, by the API and by the command. */
+/** Tests the four ways in for a package: the first steps, the page of a new version, the API and the command. */
 
 const OURS = 'https://shop.example/licensing-updates/pkg_acme.xml';
 const ARS = 'https://www.shop.example/index.php?option=com_ars&view=update&task=stream&format=xml&id=';
@@ -22,7 +22,7 @@ const linesFor = (...servers: string[]) =>
 const packed = async (version: string, more: string, entries: Record<string, string> = {}) =>
   (await makePackage({ ...entries, 'pkg.xml': manifest(version, more) })).bytes;
 
-/** Changes bytes of each entry of the central directory. */
+/** Changes bytes in each entry of the central directory. */
 function inDirectory(bytes: Buffer, change: (copy: Buffer, at: number) => void): Buffer {
   const copy = Buffer.from(bytes);
   for (let at = copy.indexOf('PK\x01\x02'); at >= 0; at = copy.indexOf('PK\x01\x02', at + 4))
@@ -79,7 +79,7 @@ describe('a file that is not a package is refused with the reason, and nothing o
 
   it.each<[string, () => Buffer | Promise<Buffer>, RegExp, string, string]>([
     ['an empty file', () => Buffer.alloc(0), /is missing/, 'This file is empty.', 'Diese Datei ist leer.'],
-    ['a text', () => Buffer.from('<!doctype html>'), /as a zip file does/, 'is not a zip.', 'ist kein ZIP.'],
+    ['a text', () => Buffer.from('<!doctype html>'), /like a zip file/, 'is not a zip.', 'ist kein ZIP.'],
     ['a cut zip', () => good.subarray(0, -80), /its end is missing/, 'The end of this zip', 'fehlt das Ende'],
     [
       'a zip with a broken directory',
@@ -139,7 +139,7 @@ describe('a file that is not a package is refused with the reason, and nothing o
     expect([page.status, page.text]).toEqual([400, expect.stringContaining(english)]);
     for (const query of ['?version=1.0.0', '']) {
       const { status, body } = await upload(service, bytes, query);
-      // Without a manifest, the version is what is missing first.
+      // Without a manifest, the first thing that is missing is the version.
       expect([status, body.error.message]).toEqual([
         400,
         expect.stringMatching(query === '' ? new RegExp(`${message.source}|give "version"`) : message),
@@ -202,10 +202,10 @@ describe('a package that leads sites to another update server', () => {
     const refused = await command.run(publish);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--new-update-server')]);
     expect((await command.run([...publish, '--new-update-server'])).code).toBe(0);
-    // The next version keeps the address, which is said.
+    // The next version keeps the foreign address, and a remark names it.
     const next = await upload(service, await packed('1.1.0', linesFor(VENDOR) + DLID));
     expect([next.status, codesOf(next)]).toEqual([201, ['foreign-server']]);
-    // Nothing says that the version before had it, once its package is gone.
+    // Once the earlier package is gone, nothing shows that it had this address.
     for (const name of readdirSync(folder)) rmSync(join(folder, name));
     const third = await packed('1.2.0', linesFor(VENDOR) + DLID);
     const unread = await upload(service, third);
@@ -222,14 +222,14 @@ describe('a package that leads sites to another update server', () => {
     ['a former one of another product', [`${ARS}8`], 400],
     ['the same path elsewhere', [`${ARS}7`.replace('shop', 'vendor')], 400],
     ['no address', ['updates.xml'], 400],
-  ])('is told by its address: %s', async (_, servers, status) => {
+  ])('is recognized by its address: %s', async (_, servers, status) => {
     expect(await upload(service, await packed('1.0.0', linesFor(...servers) + DLID))).toMatchObject({
       status,
     });
     await forget();
   });
 
-  it('is refused until a version has led them here, and one that leads them nowhere is remarked on', async () => {
+  it('is refused until a version has led sites here, and one that leads them nowhere gets a remark', async () => {
     expect((await upload(service, await packed('1.0.0', DLID), '?unchecked=1')).status).toBe(201);
     const none = await upload(service, await packed('1.0.1', DLID));
     expect([none.status, codesOf(none)]).toEqual([201, ['without-lines']]);
@@ -240,7 +240,7 @@ describe('a package that leads sites to another update server', () => {
     await forget();
   });
 
-  it('is not compared with a stored package that cannot be read, which is said', async () => {
+  it('is not compared with an unreadable stored package, and a remark says so', async () => {
     const first = await upload(service, await packed('1.0.0', linesFor(OURS) + DLID));
     const file = join(folder, `${first.body.data.sha256}.zip`);
     writeFileSync(file, readFileSync(file).subarray(0, 40));

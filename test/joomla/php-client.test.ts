@@ -26,7 +26,7 @@ import {
   type TestService,
 } from '../support/service';
 
-/** The client of `licensing php`, by PHP, against the service and against servers that hang, break and lie. */
+/** Runs the client of `licensing php` in PHP, against the service and against servers that hang, break and lie. */
 
 const NOW = new Date('2026-07-15T12:00:00Z');
 const SECONDS = NOW.getTime() / 1000;
@@ -41,11 +41,11 @@ let key: string;
 let expiredKey: string;
 let otherKey: string;
 
-/** Stands between the client and the service: passes everything on, or does what a test wants. */
+/** The proxy's answer between client and service. If it is `undefined`, the proxy passes everything on. */
 let behave: RequestListener | undefined;
-/** changes an answer's token, which is then signed again by `forger` */
+/** Changes an answer's token, which `forger` then signs again. */
 let twist: ((token: Token) => void) | undefined;
-/** by default with the service's own key, so that a test sees what it changed, and nothing else, refused */
+/** The signer of forged tokens: by default the service's own key, so that only a test's change can be refused. */
 let forger: { privateKey: KeyObject };
 let requests: { url: string; agent: string | undefined; body: Record<string, unknown> }[];
 const servers: Server[] = [];
@@ -71,17 +71,17 @@ function reset(): void {
 
 const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The order of Ed25519's group (RFC 8032, 5.1). */
+/** The order of the group of Ed25519 (RFC 8032, 5.1). */
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 
-/** A signature that only a careless verifier takes for the same: S must be below the order (RFC 8032, 5.1.7). */
+/** Changes a signature so that only a careless verifier accepts it: S must be below the order (RFC 8032, 5.1.7). */
 function plusOrder(signature: Buffer): Buffer {
   const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`);
   const more = Buffer.from((s + ORDER).toString(16).padStart(64, '0'), 'hex').reverse();
   return Buffer.concat([signature.subarray(0, 32), more]);
 }
 
-/** The token with other content, signed by `forger`. */
+/** Changes a token's content, and signs it with the key of `forger`. */
 function forge(text: string, change: (token: Token) => void): string {
   const [header, claims] = text
     .split('.', 2)
@@ -175,11 +175,11 @@ interface Given {
 const CLIENT = join(__dirname, 'host/client.php');
 const NO_SODIUM = ['-d', 'disable_functions=sodium_crypto_sign_verify_detached'];
 const KINDS_OF_PHP = {
-  /** with the extensions curl and sodium */
+  /** PHP with the extensions curl and sodium. */
   curl: [],
-  /** without curl */
+  /** PHP without curl. */
   streams: ['-n'],
-  /** with sodium_compat, which Joomla has, instead of sodium */
+  /** PHP with sodium_compat, which Joomla ships, instead of sodium. */
   compat: [...NO_SODIUM, '-d', `auto_prepend_file=${join(__dirname, 'host/sodium-compat.php')}`],
 };
 type Php = keyof typeof KINDS_OF_PHP;
@@ -191,7 +191,7 @@ function phpOf(kind: Php): PhpProcess {
   return running;
 }
 
-/** In PHP of its own. */
+/** Makes calls in a PHP process of their own. */
 async function callAlone<T>(
   calls: Call[],
   given: Given,
@@ -232,7 +232,7 @@ async function fileFor(ofKey: string, identifier: string): Promise<{ token: stri
 }
 
 describe('licensing php', () => {
-  it('writes PHP from 7.2.5 on, under the namespace, and again over its own files alone', async () => {
+  it('writes PHP from 7.2.5 on, in the namespace, and overwrites only its own files', async () => {
     const files = readdirSync(folder).sort();
     const paths = files.map((file) => join(folder, file));
     const texts = paths.map((path) => readFileSync(path, 'utf8'));
@@ -244,7 +244,7 @@ describe('licensing php', () => {
       folder,
     ]);
     const foreign = temporaryFolder();
-    // The seller's own class of that name.
+    // A class of the seller's own has that name.
     const theirs = texts[files.indexOf('Token.php')]!.replace(/^\/\/.*\n/m, '');
     writeFileSync(join(foreign, 'Token.php'), theirs);
     const refused = await operator({}).run(['php', '--namespace', NAMESPACE, '--out', foreign]);
@@ -294,7 +294,7 @@ describe.each(WAYS)('by %s', (_name, way) => {
       'sends more than 64 KB',
       (_request, response) => response.end(JSON.stringify({ data: { more: 'x'.repeat(70_000) } })),
     ],
-  ])('takes a server that %s for one that is away', async (_behaviour, behaviour) => {
+  ])('treats a server that %s as away', async (_behaviour, behaviour) => {
     reset();
     behave = behaviour;
     const [answer] = await call<Answer>([['validate', UNKNOWN, SITE]], way());
@@ -305,7 +305,7 @@ describe.each(WAYS)('by %s', (_name, way) => {
   });
 });
 
-it('waits so long and no longer for a server that hangs, and for one that drips', async () => {
+it('waits no longer than its timeout for a server that hangs, and for one that drips', async () => {
   reset();
   const drips: NodeJS.Timeout[] = [];
   behave = (request, response) => {
@@ -330,7 +330,7 @@ it('waits so long and no longer for a server that hangs, and for one that drips'
   }
 });
 
-it('trusts no certificate but those it should', async () => {
+it('trusts only the certificates that it should', async () => {
   reset();
   for (const php of ['curl', 'streams'] as const) {
     const [answer] = await call<Answer>([['latestVersion']], { site: tls, php });
@@ -343,13 +343,13 @@ it('has sodium in this PHP, so that these tests mean something', () => {
   expect(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout).toMatch(/^sodium$/m);
 });
 
-// What the client does by itself is the same on both databases.
+// One database is enough: the client's own work does not depend on it.
 describe.each(ONE_KIND)('of a service with %s', (kind) => {
   beforeAll(() => startShop(kind));
   afterAll(() => service.stop());
 
   describe.each(WAYS)('by %s', (_name, way) => {
-    it('activates, validates, checks, tells the latest version, and frees the slot', async () => {
+    it('activates, validates, checks, reports the latest version, and frees the slot', async () => {
       reset();
       const results = await call<Answer & boolean>(
         [
@@ -394,7 +394,7 @@ describe.each(ONE_KIND)('of a service with %s', (kind) => {
     });
   });
 
-  it('goes on through a change of the signing key, with the next key built in before', async () => {
+  it('works through a change of the signing key, if the next key was built in before', async () => {
     reset();
     const context = { actor: 'operator:test', now: NOW };
     const next = await addSigningKey(service.db, SECRET, context);
@@ -407,7 +407,7 @@ describe.each(ONE_KIND)('of a service with %s', (kind) => {
       expect(answer!.result.code).toBe('NOT_TRUSTED');
       return answer;
     });
-    // What the retired key signed counts on, and so does what the next one signs now.
+    // Answers that the retired key signed still count, and so do answers that the next key signs now.
     behave = (_request, response) => response.writeHead(503).end();
     expect(await entitled({ store, keys: both, now: SECONDS + 13 * DAY })).toBe(true);
     reset();
@@ -436,7 +436,7 @@ describe.each(ONE_KIND)('of a service with %s', (kind) => {
       { store },
     );
     const [stored = ''] = readdirSync(store);
-    // A file is for programs that never ask.
+    // A licence file is for programs that never ask the service, so the client does not accept it.
     writeFileSync(join(store, stored), data.token);
     behave = (_request, response) => response.writeHead(503).end();
 
@@ -465,7 +465,7 @@ describe('of a service', () => {
     });
     const away = 'http://localhost:1';
 
-    it('is kept without the key and the site, and counts for a day and a little without another question', async () => {
+    it('is kept without the key and the site, and counts for a little more than a day without another request', async () => {
       reset();
       expect(readdirSync(store)).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.txt$/)]);
       expect(readFileSync(stored, 'utf8')).not.toContain(key);
@@ -478,14 +478,14 @@ describe('of a service', () => {
       service.clock.now = NOW;
     });
 
-    it('is asked for by many sites of one address at different times, and kept through a 429', async () => {
+    it('is renewed at different times by many sites of one address, and survives a 429', async () => {
       const sites = Array.from({ length: 12 }, (_, i) => `site-${i}.example`);
       const plan = await givePlan(service.db, { limit: 1 });
       const bought: string[] = [];
       for (const _site of sites) bought.push((await giveLicense(service.db, plan)).key);
       const asked = (verb: string) => sites.map((site, i): Call => [verb, bought[i]!, site]);
       await call(asked('activate'), { store });
-      /** How many of the sites are entitled then, and how many ask. */
+      /** Returns how many of the sites are entitled at that time, and how many ask. */
       const at = async (seconds: number) => {
         reset();
         service.clock.now = new Date((SECONDS + seconds) * 1000);
@@ -501,7 +501,7 @@ describe('of a service', () => {
       expect(early).toBeLessThan(12);
       const [, soon] = await at(DAY + DAY / 8 + 299);
       expect(soon).toBeLessThan(2);
-      // All have asked once, and are asked to wait at different times.
+      // All sites have asked once, and wait for different times.
       expect(await at(DAY + DAY / 4)).toEqual([12, 12]);
       expect(await at(DAY + DAY / 4 + 299)).toEqual([12, 0]);
       const [, half = 0] = await at(DAY + DAY / 4 + 450);
@@ -510,7 +510,7 @@ describe('of a service', () => {
       service.clock.now = NOW;
     });
 
-    it('counts until its end while the service is away, and the service is not asked at each page', async () => {
+    it('counts until its end while the service is away, without a request on each page', async () => {
       reset();
       behave = (_request, response) => response.writeHead(503).end();
       expect(await entitled({ store, now: SECONDS + 13 * DAY })).toBe(true);
@@ -529,7 +529,7 @@ describe('of a service', () => {
       expect(await entitled({ store, now: SECONDS - 301 })).toBe(false);
     });
 
-    it('is of one site, one key, one product and one service', async () => {
+    it('belongs to one site, one key, one product and one service', async () => {
       reset();
       behave = (_request, response) => response.writeHead(503).end();
       const [elsewhere, otherOne] = await call<boolean>(
@@ -585,13 +585,13 @@ describe('of a service', () => {
       ['nothing', () => ''],
       ['a text', () => 'valid'],
       ['a longer pause', (token) => `${token.slice(0, -4)} ${SECONDS + 999 * DAY}`],
-    ])('makes no licence of a file with %s', async (_name, change) => {
+    ])('gives no licence from a file with %s', async (_name, change) => {
       const changed = change(readFileSync(stored, 'utf8'));
       for (const php of ['curl', 'compat'] as const) {
         reset();
         writeFileSync(stored, changed);
         expect([php, await entitled({ php, store, now: SECONDS + 1 })]).toEqual([php, true]);
-        // It had to ask.
+        // The client had to ask the service.
         expect(requests).toHaveLength(1);
         behave = (_request, response) => response.writeHead(503).end();
         writeFileSync(stored, changed);
@@ -599,7 +599,7 @@ describe('of a service', () => {
       }
     });
 
-    it('goes when the service clearly refuses the key, and when the slot is freed', async () => {
+    it('is deleted when the service clearly refuses the key, and when the slot is freed', async () => {
       reset();
       const refuse = { error: { code: 'LICENSE_NOT_FOUND', message: 'License not found' } };
       behave = (_request, response) => response.writeHead(403).end(JSON.stringify(refuse));
@@ -615,7 +615,7 @@ describe('of a service', () => {
       await call([['activate', key, SITE]], { store });
     });
 
-    it('of an expired licence is a no, which is soon asked again', async () => {
+    it('of an expired licence is a no, and the service is soon asked again', async () => {
       reset();
       const there = temporaryFolder();
       const [standing] = await call<object>([['standing', expiredKey, SITE]], { store: there });
@@ -649,7 +649,7 @@ describe('of a service', () => {
       ['that has ended', ({ claims }) => void (claims.exp = SECONDS)],
       ['from the future', ({ claims }) => void (claims.nbf = SECONDS + 301)],
       ['without an end', ({ claims }) => void (claims.exp = null)],
-    ])('is no licence: %s', async (_name, lie) => {
+    ])('gives no licence: %s', async (_name, lie) => {
       reset();
       twist = lie;
       const [entitlement, answer] = await call<Answer & boolean>([
@@ -661,7 +661,7 @@ describe('of a service', () => {
       expect(answer!.result).toMatchObject({ ok: false, code: 'NOT_TRUSTED' });
     });
 
-    it('is no licence: a token that says so', async () => {
+    it('gives no licence: a token that says so', async () => {
       reset();
       twist = ({ claims }) => void (claims.activated = false);
       expect(await entitled({})).toBe(false);
@@ -670,7 +670,7 @@ describe('of a service', () => {
       expect(await entitled({})).toBe(false);
     });
 
-    it('is no licence: one that is not signed', async () => {
+    it('gives no licence: an answer that is not signed', async () => {
       reset();
       behave = (_request, response) =>
         response.end(JSON.stringify({ data: { valid: true, identifier_activated: true, token: null } }));
@@ -682,14 +682,14 @@ describe('of a service', () => {
       expect(answer!.result).toMatchObject({ ok: false, code: 'NOT_TRUSTED', claims: null });
     });
 
-    it('is no licence where PHP has no sodium', async () => {
+    it('gives no licence if PHP has no sodium', async () => {
       reset();
       const [answer] = await callAlone<boolean>([['entitled', key, SITE]], {}, NO_SODIUM);
       expect(answer!.result).toBe(false);
     });
   });
 
-  it('without keys goes by the answer alone, and keeps nothing', async () => {
+  it('without keys, relies only on the current answer, and keeps nothing', async () => {
     reset();
     const store = temporaryFolder();
     await call([['activate', key, SITE]]);
@@ -699,7 +699,7 @@ describe('of a service', () => {
     expect(await entitled({ site: 'http://localhost:1', keys: {}, store })).toBe(false);
   });
 
-  it('works with a folder that cannot be made', async () => {
+  it('works with a folder that cannot be created', async () => {
     reset();
     expect(await entitled({ store: '/proc/none' })).toBe(true);
   });
@@ -724,7 +724,7 @@ describe('of a service', () => {
       writeFileSync(licence, changed);
       reset();
       await call([['deactivate', key, SITE]]);
-      // The extension goes by the machine's clock.
+      // The extension uses the machine's clock.
       service.clock.now = new Date();
     });
     afterAll(() => void (service.clock.now = NOW));
@@ -784,7 +784,7 @@ describe('of a service', () => {
       expect(silent).toBe('Text. ');
     });
 
-    it('says of each refusal what to do', async () => {
+    it('says what to do about each refusal', async () => {
       reset();
       const { db } = service;
       const one = await givePlan(db, { limit: 1 });
@@ -882,7 +882,7 @@ describe('of a service', () => {
     });
   });
 
-  it('takes every spelling of the site that the service takes', async () => {
+  it('accepts every spelling of the site that the service accepts', async () => {
     reset();
     const spellings = [
       'customer.example',

@@ -34,7 +34,7 @@ import { giveLicense, givePlan, PREFIX, rows, startTestService, type TestService
 import { hostOf } from '../support/web-server';
 import type { TestWebServer } from '../support/web-server-process';
 
-/** The plugins of `licensing joomla-plugin` on customers' sites, against the service behind nginx and against faults. */
+/** Tests the plugins of `licensing joomla-plugin` on customers' sites, against the service behind nginx and against faults. */
 
 const NOW = new Date('2026-07-15T12:00:00Z');
 const ELEMENT = 'pkg_acmelicence42';
@@ -95,7 +95,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** The package for downloads from this port of shop.example, unpacked. */
+/** Makes and unpacks the package for downloads from this port of shop.example. */
 async function makePackage(port: number, product = '42'): Promise<{ folder: string; files: string[] }> {
   const out = temporaryFolder('licensing-plugin');
   const { file } = await cli.json<{ file: string }>([
@@ -106,7 +106,7 @@ async function makePackage(port: number, product = '42'): Promise<{ folder: stri
   return { folder, files: await unpack(file, folder) };
 }
 
-/** The seller's extension with its update site, as Joomla installs it; extension 1, update site 1. */
+/** Returns the steps that install the seller's extension as Joomla does: extension 1, update site 1. */
 function productWith(extraQuery: string): Step[] {
   return [
     {
@@ -120,7 +120,7 @@ function productWith(extraQuery: string): Step[] {
   ];
 }
 
-/** Unpacked, by the port of the shop. */
+/** The folders of unpacked packages, by the shop's port. */
 const packages = new Map<number, string>();
 
 async function siteWithPlugin(version: JoomlaVersion, port: number, extraQuery = ''): Promise<JoomlaSite> {
@@ -137,12 +137,12 @@ async function siteWithPlugin(version: JoomlaVersion, port: number, extraQuery =
 const addressOn = (port: number, query: string, host = 'shop.example') =>
   `https://${host}:${port}${PREFIX}/downloads/42${query}`;
 
-/** Another shop, which refuses each download, and answers the check as a test says for the key that is sent. */
+/** Another shop. It refuses each download, and answers a check as a test has set for the key. */
 let server: Server;
 let port: number;
 const asked: string[] = [];
 const behaviours = new Map<string, RequestListener>();
-/** These take five seconds, while the other tests run. */
+/** Downloads that take five seconds, while the other tests run. */
 let slow: Promise<Downloaded[][]>;
 
 beforeAll(async () => {
@@ -186,7 +186,7 @@ describe('licensing joomla-plugin', () => {
     const { code, stdout } = await cli.run([...args, '--base-url', 'https://shop.example/']);
     const [name = ''] = readdirSync(out);
     const first = readFileSync(join(out, name));
-    // The address is remembered, and equal input makes an equal zip.
+    // The command remembers the address, and the same input makes the same zip.
     const again = await cli.json<{ address: string; element: string }>(args);
 
     expect(code).toBe(0);
@@ -261,7 +261,7 @@ describe('licensing joomla-plugin', () => {
     expect(readdirSync(out)).toEqual([]);
   });
 
-  it('is PHP from 7.2.5 on, also with a name full of quotes', async () => {
+  it('is PHP from 7.2.5 on, even with a name full of quotes', async () => {
     const name = `O'Neil's "Shop" \\ <b> & 100%`;
     await cli.json(['product', 'add', '--id', '45', '--name', name, '--element', 'pkg_oneil']);
     const { folder, files } = await makePackage(443, '45');
@@ -312,7 +312,7 @@ const [VERLAENGERN, HILFE, QUELLEN] = [
   link(SITES_PAGE, 'Aktualisierungsquellen'),
 ];
 
-/** The key, more of the address, the status that Joomla gets, and what the administrator reads. */
+/** Rows of: key, further query, status that Joomla gets, message to the administrator in English and in German. */
 const REFUSALS: [key: string, query: string, status: number, english: string, german: string][] = [
   [
     'unknown',
@@ -410,11 +410,14 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     },
   );
 
-  it('asks for a key that is not there, without asking the service', async () => {
+  it('asks for a missing key, without a request to the service', async () => {
     const queries = ['', '?dlid=', '?version=2.0.0'];
     const downloads = queries.map((query) => ({ download: addressOn(nginx.port, query) }));
     for (const [language, says] of [
-      ['en-GB', `No Download Key is entered. Enter it at the update site of this extension. ${SITES}`],
+      [
+        'en-GB',
+        `No Download Key is entered. Enter it in the entry of this extension under Update Sites. ${SITES}`,
+      ],
       [
         'de-AT',
         `Es ist kein Download-Schlüssel eingetragen. Tragen Sie ihn bei der Aktualisierungsquelle dieser Erweiterung ein. ${QUELLEN}`,
@@ -435,7 +438,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
   it.each([
     ['en-GB', 'Version 2.0.0 closes a security hole.'],
     ['de-DE', 'Version 2.0.0 schließt eine Sicherheitslücke.'],
-  ])('says in %s when the version that is refused is a security release', async (language, says) => {
+  ])('says in %s if the refused version is a security release', async (language, says) => {
     const refused = { download: addressOn(nginx.port, `?dlid=${keys.get('expired')!}`) };
     await editRelease(service.db, 42, '2.0.0', { security: true });
     const [marked] = await site.run<Downloaded>([refused], { language });
@@ -446,9 +449,9 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     expect(plain?.messages[0]?.[1]).not.toContain(says);
   });
 
-  it('lets a download that is allowed through, and tells the site and the installed version', async () => {
+  it('lets an allowed download through, and reports the site and the installed version', async () => {
     const address = addressOn(nginx.port, `?version=2.0.0&amp;dlid=${keys.get('good')!}`);
-    // The log stores the texts of so many new rows a minute.
+    // The log stores the texts of only 20 new rows in a minute, so let a minute pass.
     service.clock.now = new Date(service.clock.now.getTime() + 60_000);
     const [result] = await site.run<Downloaded>([{ download: address }], {
       root: `https://www.j${version}.example/joomla/`,
@@ -473,7 +476,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     expect(logged).toMatchObject({ endpoint: 'download', outcome: 'ok', installed_version: '1.0.0' });
   });
 
-  it('tells nothing when the option is off, and sends headers of its own download alone', async () => {
+  it('reports nothing if the option is off, and sends its headers only with its own download', async () => {
     const query = `?dlid=${keys.get('good')!}`;
     const [, off, , elsewhere] = await site.run<Downloaded>([
       { sql: `UPDATE #__extensions SET params = '{"tell_site":"0"}' WHERE folder = 'installer'` },
@@ -511,7 +514,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     expect(upper!.messages).toHaveLength(1);
   });
 
-  it('keeps the key that Joomla loses, until the administrator takes it out', async () => {
+  it('keeps the key that Joomla loses, until the administrator removes it', async () => {
     const kept = await siteWithPlugin(version, nginx.port, 'dlid=KEY-1');
     const look: Step = { sql: 'SELECT update_site_id AS id, extra_query FROM #__update_sites ORDER BY 1' };
     const copy: Step = { sql: "SELECT custom_data FROM #__extensions WHERE folder = 'system'" };
@@ -523,7 +526,7 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     const set = (extraQuery: string, id: number): Step => ({
       sql: `UPDATE #__update_sites SET extra_query = '${extraQuery}' WHERE update_site_id = ${id}`,
     });
-    // Another request finds no update site while Joomla rebuilds them.
+    // While Joomla rebuilds its update sites, another request sees an empty table.
     const rebuilt = (id: number): Step[] => [
       { sql: 'DELETE FROM #__update_sites_extensions; DELETE FROM #__update_sites' },
       ...[open, add(id, 'https://b'), add(90, 'https://c')],
@@ -587,11 +590,11 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
     const swapped = { url: last, offered: '1.0.0', fetched: '1.0.0', from: '1.0.0' };
 
     expect(await visit('0.9.0', 'faithful')).toEqual(isSwapped ? swapped : all);
-    // Never an older version than the installed one.
+    // The XML never offers an older version than the installed one.
     expect(await visit('1.0.0', 'faithful')).toEqual(all);
     expect(await visit('1.5.0', 'faithful')).toEqual(all);
     expect(await visit('0.9.0', 'faithful')).toEqual(isSwapped ? swapped : all);
-    // As after a renewal.
+    // A renewed licence sees all versions again.
     expect(await visit('0.9.0', 'good')).toEqual(all);
     for (const key of ['expired', 'suspended', 'other', 'unknown', ''])
       expect([key, await visit('0.9.0', key)]).toEqual([key, all]);
@@ -630,7 +633,7 @@ describe('an answer that is not clear', () => {
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
   const refusal = { allowed: false, code: 'LICENSE_EXPIRED', message: 'License has expired' };
 
-  it('is silence', async () => {
+  it('leads to silence', async () => {
     const faults = Object.entries<RequestListener>({
       'a connection that breaks': (request) => request.socket.destroy(),
       'a redirect': (_request, response) =>
@@ -662,7 +665,7 @@ describe('an answer that is not clear', () => {
     expect(results.map(({ messages, status }, i) => [faults[i]![0], messages, status])).toEqual(
       faults.map(([what]) => [what, [], 403]),
     );
-    // Neither a second question nor a redirect that is followed.
+    // The plugin neither asks a second time nor follows a redirect.
     const ids = [...behaviours.keys()].slice(-faults.length);
     const ofThese = asked.filter((url) => ids.includes(/dlid=([^&]*)/.exec(url)?.[1] ?? ''));
     expect(ofThese).toEqual(
@@ -670,7 +673,7 @@ describe('an answer that is not clear', () => {
     );
   });
 
-  it('is silence after five seconds, for an answer that hangs and for one that drips', async () => {
+  it('leads to silence after five seconds, if it hangs or drips', async () => {
     for (const { messages, status, seconds } of (await slow).flat()) {
       expect({ messages, status }).toEqual({ messages: [], status: 403 });
       expect(seconds).toBeGreaterThan(4);
@@ -706,7 +709,7 @@ describe('an answer that is not clear', () => {
   });
 
   it.each(['PRODUCT_MISMATCH', 'ACTIVATION_NOT_FOUND'])(
-    'of %s offers a larger licence where there is one',
+    'of %s offers a larger licence if one exists',
     async (code) => {
       const data = { allowed: false, code, message: '', upgrade_url: 'https://shop.example/up?a=1&b=2' };
       const answer = (upgrade_url: unknown) =>

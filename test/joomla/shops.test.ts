@@ -25,8 +25,8 @@ import { openMigrated, startServiceProcess, type ServiceProcess } from '../suppo
 import { startStaticSite } from '../support/static-site';
 
 /**
- * The plugins of `licensing shop plugin` in a minimal Joomla with minimal shops (test/joomla/host), which fire the events
- * as the shops do, against the service as a process. The shops themselves are not there.
+ * Tests the plugins of `licensing shop plugin` against the service as a process. A minimal Joomla with minimal shops
+ * (test/joomla/host) fires the events that the real shops fire.
  */
 
 const KEY = /[0-9A-F]{8}(?:-[0-9A-F]{8}){3}/;
@@ -73,7 +73,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** @returns the folder of the unpacked plugin */
+/** Makes a plugin. @returns the folder that it is unpacked in */
 async function makePackage(kind: PluginKind): Promise<string> {
   const out = temporaryFolder('licensing-shop');
   const { file } = await cli.json<{ file: string }>(['shop', 'plugin', kind, '--out', out]);
@@ -95,17 +95,17 @@ interface Kept {
 interface Shop {
   site: JoomlaSite;
   kind: PluginKind;
-  /** a request of the shop's site */
+  /** Makes a request to the shop's site. */
   visit(step: object, options?: HostOptions): Promise<Visited>;
-  /** a page after everything that waits became due */
+  /** Makes everything that waits due, and visits a page. */
   later(): Promise<SentMail[]>;
   set(params: object): Promise<void>;
-  /** what an administrator reads on the dashboard */
+  /** Returns the messages that an administrator reads on the dashboard. */
   notices(options?: HostOptions): Promise<string[]>;
   outbox(): Promise<Kept[]>;
 }
 
-/** Everything that any site's pages, mails, notices and logs had. */
+/** The texts of all sites' pages, mails, notices and logs. */
 const told: string[] = [];
 
 async function shopOn(version: JoomlaVersion, kind: PluginKind, params: object = {}): Promise<Shop> {
@@ -157,7 +157,7 @@ async function shopOn(version: JoomlaVersion, kind: PluginKind, params: object =
   };
 }
 
-/** As the service has them. */
+/** An order in the service. */
 interface KnownOrder {
   id: number;
   order: string;
@@ -175,7 +175,7 @@ async function call<T>(path: string): Promise<T> {
   return ((await response.json()) as { data: T }).data;
 }
 
-/** What an order brought and gave back, as the service shows it. */
+/** Returns the amounts that were paid and refunded for an order, as the service shows them. */
 async function amounts(shop: string, order: string): Promise<unknown> {
   const [found] = await cli.json<{ amounts: unknown }[]>(['order', 'list', '--shop', shop, '--order', order]);
   return found?.amounts;
@@ -186,7 +186,7 @@ async function known(shop: string, order: string): Promise<KnownOrder | undefine
   return found && call<KnownOrder>(`orders/${found.id}`);
 }
 
-/** The statuses of an order's licences, and its events. */
+/** Returns the statuses of an order's licences, and its events. */
 async function history(shop: string, order: string): Promise<[string[], string[]]> {
   const found = await known(shop, order);
   return [
@@ -242,7 +242,7 @@ describe('licensing shop plugin', () => {
       ]);
   });
 
-  it('has the address of the service in its settings where that is known', async () => {
+  it('has the address of the service in its settings if it is known', async () => {
     const out = temporaryFolder();
     const shop = operator({ ...settings, LICENSING_PUBLIC_URL: 'https://shop.example' });
     const { file } = await shop.json<{ file: string }>(['shop', 'plugin', 'hikashop', '--out', out]);
@@ -278,7 +278,7 @@ describe('licensing shop plugin', () => {
     expect(codes).toEqual(commands.map((command) => [command, 'licensing', 0]));
   });
 
-  it('makes its table on MySQL, where an event of an order is once, and drops it', async () => {
+  it('creates its table on MySQL, which has each event of an order once, and drops it', async () => {
     const db = knex({ client: 'mysql2', connection: await createMariaDbDatabase() });
     const sql = (name: string) =>
       readFileSync(join(packages.get('hikashop')!, `sql/${name}.mysql.sql`), 'utf8').replace('#__', 'jos_');
@@ -314,7 +314,7 @@ const CUSTOMERS: Step = {
 
 async function hikaShopOn(version: JoomlaVersion, params: object = {}): Promise<Shop> {
   const shop = await shopOn(version, 'hikashop', params);
-  // Each site's orders have numbers of their own.
+  // The orders of each site have their own range of numbers.
   await shop.site.run([
     CUSTOMERS,
     { sql: `INSERT INTO #__hikashop_order (order_id) VALUES (${(first += 100)})` },
@@ -330,7 +330,7 @@ interface Bought {
   earlier_order?: string;
 }
 
-/** An order of a customer that is not paid yet. @returns its id */
+/** Creates an unpaid order of a customer. @returns its id */
 async function order(shop: Shop, products: Bought[], more: object = {}): Promise<number> {
   const visited = await shop.visit({
     create: { order: { order_user_id: 1, order_status: 'created', ...more }, products },
@@ -370,11 +370,11 @@ describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
       ...{ customer: 'jo@example.com', state: 'done', test: false, events: [{ event: 'paid' }] },
       lines: [{ sku: 'PRO-1Y', quantity: 2, licenses: [{ status: 'active' }, { status: 'active' }] }],
     });
-    // The site keeps neither the key nor longer than needed the address.
+    // The site does not keep the key, and keeps the address only as long as needed.
     expect(JSON.stringify(await shop.outbox())).not.toMatch(new RegExp(`${KEY.source}|jo@example`));
   });
 
-  it('issues for an order that is free at once, and where the template wants the key', async () => {
+  it('issues at once for a free order, and puts the key where the template wants it', async () => {
     const { result, mails } = await shop.visit({
       create: {
         ...{ order: { order_user_id: 2, order_status: 'confirmed', order_lang: 'de-DE' } },
@@ -390,13 +390,13 @@ describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
       ...{ customer: 'guest@example.com', customer_name: 'Gus Guest', events: [{ event: 'paid' }] },
       lines: [{ licenses: [{ status: 'active' }] }],
     });
-    // Of a customer that was deleted.
+    // The customer of this order was deleted.
     const orphan = await order(shop, [{ code: 'PRO-1Y' }], { order_user_id: 99 });
     await shop.visit(status(orphan, 'confirmed'));
     expect(await known('hikashop', `HIKA${orphan}`)).toMatchObject({ customer: null, state: 'done' });
   });
 
-  it('posts an order once when the shop is told of the payment twice at once', async () => {
+  it('posts an order once if the shop receives the payment twice at the same time', async () => {
     const id = await order(shop, [{ code: 'PRO-1Y' }]);
     const other = await createJoomlaSite(version, { ca: '', resolve: [] }, 'hikashop', shop.site.folder);
     const steps: Step[] = [{ shop: status(id, 'confirmed') }];
@@ -411,7 +411,7 @@ describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
     expect(await history('hikashop', `HIKA${id}`)).toEqual([['active'], ['paid']]);
   });
 
-  it('suspends when the money goes back, and only until it is paid again', async () => {
+  it('suspends after a refund, and only until it is paid again', async () => {
     const id = await order(shop, [{ code: 'PRO-1Y' }]);
     const number = `HIKA${id}`;
     const states = [];
@@ -427,7 +427,7 @@ describe.each(JOOMLA_VERSIONS)('HikaShop on Joomla %s', (version) => {
     expect(page.shown).toBe('');
   });
 
-  it('leaves alone what has no licence, was never paid, or is not a sale', async () => {
+  it('ignores orders without a licence, unpaid orders, and orders that are not a sale', async () => {
     await shop.set({ articles: 'PRO-*\r\nOTHER' });
     const shirt = await order(shop, [{ code: 'SHIRT' }]);
     const unpaid = await order(shop, [{ code: 'PRO-1Y' }]);
@@ -476,7 +476,7 @@ describe('an order that renews', () => {
   };
   const ends = async (number: string) => (await known('hikashop', number))!.lines[0]!.licenses[0]!.expires_at;
 
-  it('prolongs what the same customer bought last, or the order that the customer names', async () => {
+  it('prolongs the same customer’s last order, or the order that the customer names', async () => {
     const older = await buy('PRO-1Y');
     const newer = await buy('PRO-1Y');
     const before = await ends(newer.number);
@@ -530,7 +530,7 @@ describe('when the service does not take an order', () => {
     const next = new Set((await shop.outbox()).map(({ due_at: due }) => due));
     service = await startServiceProcess(settings);
     const mails: SentMail[] = [];
-    // A page has not the time for all of them on a slow machine.
+    // On a slow machine one page has no time for all of them.
     await eventually(async () => {
       mails.push(...(await shop.later()));
       expect((await shop.outbox()).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
@@ -550,13 +550,13 @@ describe('when the service does not take an order', () => {
     expect(early).toEqual([]);
     expect(late).toEqual([
       expect.stringMatching(
-        /: 3 events of orders wait, because .* cannot be reached: .*posted when it is back\.$/,
+        /: 3 events of orders are waiting, because .* cannot be reached: .*posted when it can be reached again\.$/,
       ),
     ]);
     expect([stillAway, again]).toEqual([[], []]);
-    // Tried together, so that no event overtakes an older one.
+    // All are retried at the same time, so that no event overtakes an older one.
     expect(next.size).toBe(1);
-    // None for what was refunded meanwhile.
+    // The refunded order gets no mail.
     expect(mails).toMatchObject([
       { to: 'Jo <jo@example.com>', subject: `Ihre Lizenzschlüssel zur Bestellung HIKA${ids[0]}` },
     ]);
@@ -588,7 +588,7 @@ describe('when the service does not take an order', () => {
     expect(mails.filter(({ body }) => KEY.test(body))).toHaveLength(3);
   });
 
-  it('does not spend longer on what waits than on a sale', async () => {
+  it('does not spend longer on waiting orders than on a sale', async () => {
     const slow = await startStaticSite((request, response) => {
       request.resume();
       setTimeout(() => response.end('{"data":{"lines":[]}}'), 700);
@@ -608,7 +608,7 @@ describe('when the service does not take an order', () => {
     expect((await shop.outbox()).filter(({ state }) => state === 'unsent')).toEqual([]);
   });
 
-  it('waits as long as the service asks, and takes no proxy for it', async () => {
+  it('waits as long as the service asks, and does not mistake a proxy for the service', async () => {
     const answers: [number, Record<string, string>, string][] = [
       [429, { 'Retry-After': '500' }, '{"error":{"code":"RATE_LIMITED","message":"Too many."}}'],
       [503, {}, '{"error":{"code":"SERVICE_UNAVAILABLE","message":"Soon."}}'],
@@ -642,7 +642,7 @@ describe('when the service does not take an order', () => {
     expect(await history('hikashop', `HIKA${id}`)).toEqual([['active'], ['paid']]);
   });
 
-  it('shows the administrator what was refused, and tries it again when the settings are saved', async () => {
+  it('shows the administrator what was refused, and retries it when the settings are saved', async () => {
     const revoked = token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
     const counts = [];
     for (const [wrong, reason] of [
@@ -672,11 +672,11 @@ describe('when the service does not take an order', () => {
     }
 
     expect(counts).toEqual([[], [], []]);
-    // A password that a browser filled in is not sent anywhere.
+    // A password that a browser filled in is never sent.
     expect(service.lines.join('\n')).not.toContain('my Joomla password');
   });
 
-  it('sends no token readable through the network', async () => {
+  it('sends no token in clear text', async () => {
     await shop.set({ address: 'http://shop.example' });
     const id = await order(shop, [{ code: 'PRO-1Y' }]);
     await shop.visit(status(id, 'confirmed'));
@@ -701,7 +701,7 @@ describe('when the service does not take an order', () => {
     expect(late[0]!.body).not.toContain('PRO-1Y');
   });
 
-  it('issues nothing for a test order, and mails keys on its own where that is set', async () => {
+  it('issues nothing for a test order, and sends key mails of its own if that is set', async () => {
     await shop.set({ test: '1' });
     const test = await order(shop, [{ code: 'PRO-1Y' }]);
     const tested = await shop.visit(status(test, 'confirmed'));
@@ -743,7 +743,7 @@ describe('when the service does not take an order', () => {
 const YEAR = 365 * 86_400_000;
 const sqlTime = (time: number) => new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 
-// Its events have one shape on 4.4, and another one since 5.0.
+// The events have one shape on 4.4, and another one since 5.0.
 describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) => {
   let shop: Shop;
   beforeAll(async () => {
@@ -776,7 +776,7 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
   it('issues until the end of the subscription, in UTC, and has the key in the mail', async () => {
     const { id, mail, until } = await pay({ user_id: 1 });
     const marked = await pay({ user_id: 2 }, 'Key: [LICENCE_KEY]!');
-    // An administrator may fire the events of all subscriptions again.
+    // An administrator may fire the events of all subscriptions a second time.
     const [row] = await shop.site.run([
       { sql: `SELECT * FROM #__osmembership_subscribers WHERE id = ${id}` },
     ]);
@@ -793,7 +793,7 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
     expect(await history('membershippro', String(id))).toEqual([['active'], ['paid']]);
   });
 
-  it('prolongs by a renewal, changes the plan by an upgrade, and ends with the last of them', async () => {
+  it('is prolonged by a renewal, gets another plan by an upgrade, and ends with the last of them', async () => {
     const bought = await pay({ user_id: 3 });
     const renewal = await pay({ user_id: 3, act: 'renew', to_date: sqlTime(bought.until + YEAR) });
     const prolonged = await license(bought.id);
@@ -812,7 +812,7 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
 
     expect(renewal.key).toBe(bought.key);
     expect(prolonged.expires_at).toBe(new Date(bought.until + YEAR).toISOString().replace('.000Z', 'Z'));
-    // Neither what was renewed nor what was upgraded has ended.
+    // Neither the renewed subscription nor the upgraded one has ended.
     expect(upgraded).toEqual([['active'], ['paid', 'upgraded']]);
     expect(upgrade.key).toBeUndefined();
     expect(last.key).toBe(bought.key);
@@ -823,7 +823,7 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
     ]);
   });
 
-  it('takes a refund back, of a renewal only what it added', async () => {
+  it('undoes a refunded payment, and of a renewal only the time that it added', async () => {
     const bought = await pay({ user_id: 4 });
     const renewal = await pay({ user_id: 4, act: 'renew', to_date: sqlTime(bought.until + YEAR) });
     await shop.visit({ edit: { id: renewal.id, published: 4 } }, { client: 'administrator' });
@@ -835,13 +835,13 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
       expires_at: new Date(bought.until).toISOString().replace('.000Z', 'Z'),
     });
     expect(await history('membershippro', String(bought.id))).toEqual([['suspended'], ['paid', 'refunded']]);
-    // Without decimals.
+    // The yen has no decimals.
     expect(await amounts('membershippro', String(bought.id))).toEqual([
       { currency: 'JPY', paid: 1200, refunded: 1200 },
     ]);
   });
 
-  it('leaves alone members of a group, plans without a licence, and events of other extensions', async () => {
+  it('ignores members of a group, plans without a licence, and events of other extensions', async () => {
     const member = await pay({ group_admin_id: 9 });
     await shop.set({ articles: '7' });
     const other = await pay({ plan_id: 8 });
@@ -856,13 +856,13 @@ describe.each(['4.4', '6.1'] as const)('Membership Pro on Joomla %s', (version) 
   });
 });
 
-// Version 4, with J2Store's events and tables, on 4.4; version 6 on 6.1.
+// Joomla 4.4 gets version 4, with J2Store's events and tables. Joomla 6.1 gets version 6.
 describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
   let shop: Shop;
   const tables = version === '4.4' ? 'j2store' : 'j2commerce';
   beforeAll(async () => {
     shop = await shopOn(version, 'j2commerce', { renewals: 'RENEW-PRO = PRO-1Y' });
-    // Each site's orders have numbers of their own.
+    // The orders of each site have their own range of numbers.
     await shop.site.run([
       { sql: `INSERT INTO #__${tables}_orders (${tables}_order_id) VALUES (${(first += 100)})` },
     ]);
@@ -885,7 +885,7 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     ]);
     const unpaid = await shop.visit({ page: number });
     const mails = await pay(number);
-    // The administrator's model tells it in another shape.
+    // The administrator's model fires the event in another shape.
     const shipped = await shop.visit({ status: [number, 7, 'model'] });
     const page = await shop.visit({ page: number });
     const cart = await shop.visit({ page: number, view: 'carts' });
@@ -941,7 +941,7 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     const [active, suspended] = ['active', 'suspended'];
     expect(states).toEqual([undefined, active, suspended, suspended, active, active, suspended]);
     expect((await history('j2commerce', number))[1]).toEqual(['paid', 'refunded', 'paid', 'refunded']);
-    // With three decimals, at the order's rate.
+    // The dinar has three decimals, and the amount follows the order's exchange rate.
     expect(await amounts('j2commerce', number)).toEqual([
       { currency: 'KWD', paid: 10_000, refunded: 10_000 },
     ]);
@@ -949,7 +949,7 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     expect((await shop.visit({ page: number })).shown).toBe('');
   });
 
-  it('leaves alone what has no licence', async () => {
+  it('ignores orders without a licence', async () => {
     await shop.set({ articles: 'PRO-*' });
     const [shirt, mixed] = [
       await buy([{ orderitem_sku: 'SHIRT' }]),
@@ -963,7 +963,7 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     expect((await known('j2commerce', mixed))!.lines).toMatchObject([{ sku: 'PRO-1Y' }]);
   });
 
-  it('prolongs by an article for renewals what the same registered customer bought last', async () => {
+  it('prolongs the same registered customer’s last licence by an article for renewals', async () => {
     const bought = await buy([pro], { user_id: 77 });
     await pay(bought);
     const before = await end(bought);
@@ -978,7 +978,7 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
     expect(await keyOf(guests)).not.toBe(key);
   });
 
-  it('renews the licence of a subscription, and takes back only the payment that went back', async () => {
+  it('renews the licence of a subscription, and undoes only the payment that was refunded', async () => {
     const type = { product_type: 'subscriptionproduct' };
     const number = await buy([
       { ...pro, ...type },
@@ -995,7 +995,7 @@ describe.each(['4.4', '6.1'] as const)('J2Commerce on Joomla %s', (version) => {
 
     expect(years(renewed!.expires_at, first!.expires_at)).toBe(1);
     expect(untouched!.expires_at).toBe(other!.expires_at);
-    // The renewal's order is none of its own.
+    // The service does not record the renewal as an order of its own.
     expect(await known('j2commerce', `1732660000${result}`)).toBeUndefined();
     expect(after).toMatchObject({ status: 'active', expires_at: first!.expires_at });
     expect((await history('j2commerce', number))[1]).toEqual(['paid', 'renewed', 'refunded']);

@@ -22,7 +22,7 @@ import {
 } from '../support/service';
 import { startStaticSite, type StaticSite } from '../support/static-site';
 
-/** Nothing is wrong with it. */
+/** A correct update XML. */
 const GOOD = `<?xml version="1.0" encoding="UTF-8"?>
 <updates>
   <update>
@@ -114,7 +114,7 @@ describe('"update-xml lint" on a file', () => {
     ],
     ['with one hash', () => element('sha256', '')],
     ['with the version in other words of the address', () => download('/42?format=zip&amp;version=2.0.0')],
-  ])('finds nothing in one %s', async (_what, text) => {
+  ])('finds nothing in a file %s', async (_what, text) => {
     expect(await lint(text(), 'https://shop.example/updates/pkg_example.xml')).toEqual([]);
   });
 
@@ -150,12 +150,12 @@ describe('"update-xml lint" on a file', () => {
     [
       'a plugin without a group',
       () => element('type', 'plugin').replace('pkg_', ''),
-      /^error folder: .*never offered/,
+      /^error folder: .*silently never offers/,
     ],
     [
       'a package with a group',
       () => replaced('<client>', '<folder>system</folder><client>'),
-      /^error folder: .*never offered/,
+      /^error folder: .*silently never offers/,
     ],
     ['a type Joomla has not', () => element('type', 'extension'), /^error type: /],
     ['a package without its prefix', () => element('element', 'example'), /^error element: .*pkg_/],
@@ -165,7 +165,7 @@ describe('"update-xml lint" on a file', () => {
         element('type', 'plugin')
           .replace('pkg_', 'plg_')
           .replace('<client>', '<folder>system</folder><client>'),
-      /^error element: .*bare name/,
+      /^error element: .*its name without a prefix/,
     ],
     ['no element', () => element('element', ''), /^error missing: <element>/],
     ['no version', () => element('version', ''), /^error missing: <version>/],
@@ -204,21 +204,25 @@ describe('"update-xml lint" on a file', () => {
     [
       'a possessive repetition, which PHP alone has',
       () => platform('5\\.[0-9]++'),
-      /^warning platform: .*was not checked: .*PHP alone/,
+      /^warning platform: .*was not checked: only PHP/,
     ],
     ['an atomic group', () => platform('(?>5\\.)[0-9]'), /^warning platform: .*was not checked/],
     ['an anchor of PHP', () => platform('\\A5\\.[0-9]'), /^warning platform: .*was not checked/],
-    ['a platform that is no expression', () => platform('5.*)'), /^error platform: .*no regular expression/],
-    ['a platform with a slash', () => platform('5/6'), /^error platform: .*no regular expression/],
+    [
+      'a platform that is no expression',
+      () => platform('5.*)'),
+      /^error platform: .*not a regular expression/,
+    ],
+    ['a platform with a slash', () => platform('5/6'), /^error platform: .*not a regular expression/],
     [
       'a platform that repeats without end',
       () => platform(`${'(.*)'.repeat(9)}x`),
-      /^error platform: .*repeats too much, to be tried/,
+      /^error platform: .*too repetitive to be tested/,
     ],
-    ['the same without a star', () => platform(`${'(.?.?)'.repeat(12)}x`), /^error platform: .*to be tried/],
-    ['a repeated choice', () => platform('(.|.|.|.|.|.)+x'), /^error platform: .*to be tried/],
+    ['the same without a star', () => platform(`${'(.?.?)'.repeat(12)}x`), /^error platform: .*to be tested/],
+    ['a repeated choice', () => platform('(.|.|.|.|.|.)+x'), /^error platform: .*to be tested/],
     ['a platform longer than any', () => platform(`5${'|5'.repeat(200)}`), /^error platform: .*too long/],
-    ['a platform of everything', () => platform('.*'), /^warning platform: .*Joomla 3 too/],
+    ['a platform of everything', () => platform('.*'), /^warning platform: .*also matches Joomla 3\./],
     ['a platform of the past', () => platform('3\\.[0-9]+'), /^error no_current_joomla: /],
     ['another platform', () => replaced('"joomla"', '"Joomla"'), /^error platform: .*"Joomla"/],
     [
@@ -233,7 +237,7 @@ describe('"update-xml lint" on a file', () => {
     [
       'no platform',
       () => replaced(/<targetplatform[^>]*>/, ''),
-      /^error platform: There is no <targetplatform>/,
+      /^error platform: No <targetplatform> has a name/,
     ],
     ['a PHP that is none', () => element('php_minimum', 'PHP 8'), /^warning php_minimum: /],
     ['a database that no site has', () => replaced('mysql=', 'mssql='), /^warning database: .*"mssql"/],
@@ -277,7 +281,7 @@ describe('"update-xml lint" on a file', () => {
       () => GOOD.replaceAll('2.0.0', '2.0.0-beta1'),
       /^warning tag: .*every site is offered it/,
     ],
-    ['a release proper tagged beta', () => element('tag', 'beta'), /^warning tag: .*only sites that ask/],
+    ['a release proper tagged beta', () => element('tag', 'beta'), /^warning tag: .*only sites that accept/],
     [
       'no hash',
       () => GOOD.replace(/<sha256>.*<\/sha256>/, '').replace(/<sha512>.*<\/sha512>/, ''),
@@ -296,7 +300,7 @@ describe('"update-xml lint" on a file', () => {
     [
       'an address without a host',
       () => replaced('https://shop.example/api', '/api'),
-      /^error download: .*no complete address/,
+      /^error download: .*not a complete address/,
     ],
     [
       'an ampersand without a question mark',
@@ -312,7 +316,7 @@ describe('"update-xml lint" on a file', () => {
     [
       "an address that is not the service's",
       () => replaced('/licensing/downloads/42', '/files/42'),
-      /^warning download: .*not the licence service's/,
+      /^warning download: .*not an address of the licence service/,
     ],
     [
       'an address that is http',
@@ -333,7 +337,7 @@ describe('"update-xml lint" on a file', () => {
         ),
       /^error several_extensions: /,
     ],
-    ['no update', () => '<updates></updates>', /^warning no_update: .*no site is offered anything/],
+    ['no update', () => '<updates></updates>', /^warning no_update: .*no site is offered an update/],
     ['another document', () => '<extension/>', /^error no_update: .*<extension>/],
     ['a bare ampersand', () => element('name', 'A & B'), /^error malformed: .*\(line 4\)/],
     ['an element that is not closed', () => replaced('</name>', ''), /^error malformed: /],
@@ -364,12 +368,12 @@ describe('"update-xml lint" on a file', () => {
     [
       'an empty element that ends with a blank',
       () => replaced('</updates>', '<x/ ></updates>'),
-      /^error malformed: .*a "\/" that is not right before/,
+      /^error malformed: .*a "\/" that is not directly before/,
     ],
     [
       'an empty element that ends with two slashes',
       () => replaced('</updates>', '<x a="/"//></updates>'),
-      /^error malformed: .*a "\/" that is not right before/,
+      /^error malformed: .*a "\/" that is not directly before/,
     ],
     ['nothing at all', () => '', /^error malformed: /],
   ])('finds %s', async (_what, text, finding) => {
@@ -378,12 +382,12 @@ describe('"update-xml lint" on a file', () => {
     );
   });
 
-  it('says of a package without its prefix that it may be of another type', async () => {
+  it('says that a package without its prefix may be of another type', async () => {
     const nameless = element('element', 'example');
     const remedies = async (text: string) =>
       (await lintUpdateXml(Buffer.from(text))).map(({ remedy }) => remedy);
     expect(await remedies(nameless)).toEqual([
-      'Write <element>pkg_example</element>; or, if it is no package, its own <type>: "licensing update-xml write" takes it by --type, as --type plugin --folder GROUP.',
+      'Write <element>pkg_example</element>. If it is not a package, write its own <type> instead: pass it to "licensing update-xml write" with --type, such as --type plugin --folder GROUP.',
     ]);
     const component = nameless.replace('package</type>', 'component</type>');
     expect(await remedies(component.replace('site</client>', 'administrator</client>'))).toEqual([
@@ -392,12 +396,12 @@ describe('"update-xml lint" on a file', () => {
   });
 
   it.each(['/api/index.php', PREFIX, '/shop/api'])(
-    "finds a download address with the service's path below %s, where nobody answers",
+    "finds a download address with the service's path below %s, where no service answers",
     async (path) => {
       const findings = await lint(GOOD.replace(PREFIX, `${path}${PREFIX}`));
       expect(findings).toEqual([
         expect.stringMatching(
-          /^error download: The <downloadurl> has the service's path, or a part of it, twice/,
+          /^error download: The <downloadurl> contains the service's path, or a part of it, twice/,
         ),
       ]);
       expect(await lint(GOOD.replace(PREFIX, `/shop${PREFIX}`))).toEqual([]);
@@ -410,7 +414,7 @@ describe('"update-xml lint" on a file', () => {
       {
         level: 'error',
         code: 'malformed',
-        problem: 'It is not well-formed XML: it is not UTF-8 text (line 4).',
+        problem: 'The update XML is not well-formed: it is not UTF-8 text (line 4).',
       },
     ]);
     expect(await lint('<!---->')).toEqual([expect.stringMatching(/^error malformed: .*[^.]\.$/)]);
@@ -430,15 +434,15 @@ describe('"update-xml lint" on a file', () => {
     ]);
   });
 
-  // Were each looked at with all that is in it, the time of a test would not suffice.
-  it('takes thousands of updates in one another for the outermost', async () => {
+  // If each were examined with everything inside it, the test would run out of time.
+  it('reads thousands of nested updates as the outermost one', async () => {
     const findings = await lint(
       `<updates>${'<update>'.repeat(24_000)}${'</update>'.repeat(24_000)}<update/></updates>`,
     );
     expect(findings.filter((finding) => finding.startsWith('error missing: <version>'))).toHaveLength(2);
   });
 
-  it('does not run what a platform might never come to an end with, nor says more of it', async () => {
+  it('does not run a platform pattern that might never end, and says no more about it', async () => {
     const findings = await lint(platform(`${'(.*)'.repeat(40)}x`));
     expect(findings).toHaveLength(1);
   });
@@ -447,11 +451,13 @@ describe('"update-xml lint" on a file', () => {
     const findings = await lint(
       `<updates>${'<update><version>1</version></update>'.repeat(1_200)}</updates>`,
     );
-    expect(findings).toContainEqual(expect.stringMatching(/^error too_many: There are 1200 <update> in it/));
+    expect(findings).toContainEqual(
+      expect.stringMatching(/^error too_many: The update XML has 1200 <update> elements/),
+    );
     expect(findings.filter((finding) => finding.startsWith('error missing: <element>'))).toHaveLength(1_000);
   });
 
-  it("takes for well-formed what PHP's parser does", () => {
+  it("agrees with PHP's parser about well-formed files", () => {
     const bits = [
       '&',
       '<',
@@ -481,7 +487,7 @@ describe('"update-xml lint" on a file', () => {
       '-',
     ];
     const change = fc.tuple(
-      // PHP minds the declaration less, and names with a colon that nothing declares: nobody writes such.
+      // The declaration stays, and the filter below drops undeclared prefixes: PHP is lenient about both, and no seller writes them.
       fc.integer({ min: GOOD.indexOf('<updates>'), max: GOOD.length - 1 }),
       fc.nat(3),
       fc.oneof(fc.constantFrom(...bits), fc.constant('')),
@@ -523,7 +529,7 @@ describe('"update-xml lint" on a file', () => {
   });
 });
 
-describe('"update-xml lint" beside the database', () => {
+describe('"update-xml lint" with the database', () => {
   let service: TestService;
   let shop: Operator;
   let out: string;
@@ -570,7 +576,7 @@ describe('"update-xml lint" beside the database', () => {
       out,
       text.replace(/<sha384>./, (match) => `<sha384>${match.endsWith('0') ? '1' : '0'}`),
     );
-    expect(await findings()).toEqual(["hash: <sha384> is not the published package's."]);
+    expect(await findings()).toEqual(['hash: <sha384> differs from that of the published package.']);
     writeFileSync(out, text.replaceAll('1.0.0', '9.0.0'));
     expect(await findings()).toEqual(['not_published: Version 9.0.0 is unknown: its download answers 404.']);
     writeFileSync(out, text.replace('/downloads/42', '/downloads/43'));
@@ -586,7 +592,7 @@ describe('"update-xml lint" beside the database', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('says of a version that is not published what can be done about it', async () => {
+  it('says what can be done about a version that is not published', async () => {
     const remedy = async () => (await shop.run(['update-xml', 'lint', out])).stdout;
     await give('1.2.0');
     await write();
@@ -600,10 +606,10 @@ describe('"update-xml lint" beside the database', () => {
     await withdrawRelease(service.db, 42, '1.2.1', new Date());
   });
 
-  it('names the newest version where it is left out', async () => {
+  it('names the newest version if the file leaves it out', async () => {
     await write();
     const missing = (version: string) =>
-      `left_out: Version ${version} is published, and not in it: Joomla offers it to nobody.`;
+      `left_out: Version ${version} is published but missing from the update XML: Joomla offers it to no site.`;
     for (const [version, expected] of [
       ['0.9.0', []],
       ['2.0.0-beta1', [missing('2.0.0-beta1')]],
@@ -620,21 +626,23 @@ describe('"update-xml lint" beside the database', () => {
       await withdrawRelease(service.db, 42, version, new Date());
   });
 
-  it('fetches the packages when it is given a key, and never shows that', async () => {
+  it('fetches the packages if it gets a key, and never shows the key', async () => {
     const { key } = await giveLicense(service.db, await givePlan(service.db));
     await write();
     expect(await findings('--key', key)).toEqual([]);
     const expired = await giveLicense(service.db, await givePlan(service.db), { expiresAt: new Date(0) });
     const [finding, ...rest] = await findings('--key', expired.key);
-    expect(finding).toBe('package: The package is not sent: 403 "License has expired".');
+    expect(finding).toBe('package: The package was not sent: 403 "License has expired".');
     expect(rest).toEqual([]);
 
     const tampering = await startStaticSite((_request, response) => response.end(`other bytes ${key}`));
     writeFileSync(out, readFileSync(out, 'utf8').replaceAll(service.url, tampering.url));
-    expect(await findings('--key', key)).toEqual([expect.stringMatching(/^package: .* has another sha256/)]);
+    expect(await findings('--key', key)).toEqual([
+      expect.stringMatching(/^package: .* has a different sha256/),
+    ]);
     await tampering.stop();
     expect((await findings('--key', key)).join()).toMatch(
-      /^package: The package cannot be fetched: Failed to connect/,
+      /^package: The package could not be fetched: Failed to connect/,
     );
   });
 
@@ -679,7 +687,7 @@ describe('"update-xml lint" beside the database', () => {
             '<media folder="media" destination="a"><folder>css</folder></media>',
           ),
         }),
-      /^package_files: .*"media\/css" is missing\. Joomla would end the update in success, without it\.$/,
+      /^package_files: .*"media\/css" is missing\. Joomla would report success, although it is missing\.$/,
     ],
     [
       'with a zip in it whose manifest is not UTF-8',
@@ -703,7 +711,7 @@ describe('"update-xml lint" beside the database', () => {
     [
       'without a manifest',
       () => Promise.resolve({ 'a.txt': 'a' }),
-      /^package: The package cannot be installed: there is no extension's manifest in it\.$/,
+      /^package: The package cannot be installed: it has no manifest of an extension\.$/,
     ],
   ])('finds a package %s, here and as it is sent', async (_what, entries, problem) => {
     const { key } = await giveLicense(service.db, await givePlan(service.db));
@@ -716,7 +724,7 @@ describe('"update-xml lint" beside the database', () => {
     await withdrawRelease(service.db, 42, version, new Date());
   });
 
-  it('says in words what is wrong, where, and what to do; without a database it judges the rest', async () => {
+  it('says what is wrong, where, and what to do; without a database it checks the rest', async () => {
     await write();
     writeFileSync(out, readFileSync(out, 'utf8').replace('<client>site', '<client>administrator'));
     for (const url of [undefined, 'mysql://u:p@127.0.0.1:1/none']) {
@@ -727,7 +735,9 @@ describe('"update-xml lint" beside the database', () => {
       expect(stdout).toMatch(
         /^error: line 3 \(1\.0\.0\): .*administrator.* Write <client>site<\/client>\.\n$/,
       );
-      expect(stderr).toMatch(/^Not compared with what is published: .*\nerror: There is one error\.\n$/);
+      expect(stderr).toMatch(
+        /^The XML was not compared with the published versions: .*\nerror: There is one error\.\n$/,
+      );
     }
     const missing = await shop.run(['update-xml', 'lint', '/no/such.xml']);
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/cannot be read/)]);
@@ -775,12 +785,12 @@ describe('"update-xml lint" on an address', () => {
     [`${PREFIX.slice(1)}/good`, ['error below_service']],
   ])('finds at /%s: %j', async (path, expected) => {
     const found = await lintUpdateXmlAt(`${site.url}/${path}`);
-    // The XML is on 127.0.0.1, its package on shop.example.
+    // Always found, because the XML is on 127.0.0.1 and its package on shop.example.
     const own = found.filter(({ code }) => code !== 'download_host');
     expect(own.map(({ level, code }) => `${level} ${code}`)).toEqual(expected);
   });
 
-  it('finds that nobody answers', async () => {
+  it('reports a server that does not answer', async () => {
     expect(await lintUpdateXmlAt('http://127.0.0.1:1/update.xml')).toMatchObject([
       { level: 'error', code: 'unreachable' },
     ]);

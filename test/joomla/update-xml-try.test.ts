@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { SimulatedSite } from '../../src/joomla/updater/offer';
+import type { SiteSystem } from '../../src/joomla/updater/offer';
 import { tryUpdate, type SimulationLimits, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
@@ -16,7 +16,7 @@ import { processEnvironment } from '../support/service-process';
 import { startStaticSite, startTlsFront, type StaticSite } from '../support/static-site';
 import type { ServerResponse } from 'node:http';
 
-/** What a site is offered and gets, where nothing was recorded: after Joomla's sources. */
+/** Tests what a site is offered and gets in cases without a recording. The expected results follow Joomla's sources. */
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
 const manifest = (more: string, version = '2.0.0', type = 'package') =>
@@ -63,8 +63,8 @@ function update({
     <targetplatform name="joomla" version="${platform}"/></update>`;
 }
 
-interface Having extends Partial<Omit<SimulatedSite, 'installed'>> {
-  installed?: Partial<SimulatedSite['installed']>;
+interface Having extends Partial<Omit<SiteSystem, 'installed'>> {
+  installed?: Partial<SiteSystem['installed']>;
 }
 
 function attempt(
@@ -219,13 +219,13 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
     else expect(verdict.version).toBe(version);
   });
 
-  it('and a pattern that might never come to an end is not run', async () => {
+  it('and a pattern that might never end is not run', async () => {
     answers['/update.xml'] = xml(update({ platform: `${'(.*)'.repeat(40)}x` }));
     const { steps } = await attempt();
-    expect(steps.map(({ text }) => text)).toContainEqual(expect.stringMatching(/cannot be tried here/));
+    expect(steps.map(({ text }) => text)).toContainEqual(expect.stringMatching(/cannot be tested here/));
   });
 
-  it('and says of the others why not, where Joomla does', async () => {
+  it('and says why not the others, if Joomla does', async () => {
     answers['/update.xml'] = xml(update({ version: '3.0', more: php('8.3') }), update());
     expect(await attempt()).toMatchObject({
       installed: true,
@@ -238,7 +238,7 @@ describe('of the updates in the XML, Joomla takes the highest that the site may 
 });
 
 describe('the update XML is fetched', () => {
-  it("with Joomla's headers and a mark of the trial, and without the key", async () => {
+  it("with Joomla's headers and the mark of a simulation, and without the key", async () => {
     let headers: string[] = [];
     answers['/update.xml'] = (response) => {
       headers = response.req.rawHeaders;
@@ -252,7 +252,7 @@ describe('the update XML is fetched', () => {
     expect(site.requests).toEqual(['GET /update.xml', `GET /42?dlid=${KEY}`]);
   });
 
-  it('also under extension.xml below an address that does not end in .xml', async () => {
+  it('from extension.xml below an address that does not end in .xml', async () => {
     answers['/updates/extension.xml'] = xml(update());
     expect((await attempt({}, '/updates')).installed).toBe(true);
     expect(site.requests.slice(0, 2)).toEqual(['GET /updates', 'GET /updates/extension.xml']);
@@ -263,17 +263,20 @@ describe('the update XML is fetched', () => {
     expect(await attempt()).toMatchObject({
       offered: false,
       messages: [],
-      remedy: expect.stringMatching(/^Nothing, while no version is published, /),
+      remedy: expect.stringMatching(/^Do nothing while no version is published, /),
     });
   });
 
-  it('is not read when it has more tags than any has, and it is not said that Joomla refuses it', async () => {
+  it('is not read if it has an absurd number of tags, without a claim that Joomla refuses it', async () => {
     answers['/update.xml'] = xml('<a/>'.repeat(60_000));
     expect(await attempt()).toMatchObject({
       offered: false,
       messages: [],
       steps: [
-        { result: 'failed', text: expect.stringMatching(/It has more than 50000 tags, and is not read\.$/) },
+        {
+          result: 'failed',
+          text: expect.stringMatching(/It has more than 50000 tags, so it was not read\.$/),
+        },
       ],
       remedy: expect.any(String),
     });
@@ -296,7 +299,7 @@ describe('the update XML is fetched', () => {
       /Could not open/,
     ],
     [
-      'sends on in a circle',
+      'redirects in a loop',
       (response) => response.writeHead(302, { Location: '/update.xml' }).end(),
       /Could not open/,
     ],
@@ -313,7 +316,7 @@ describe('the update XML is fetched', () => {
   });
 });
 
-describe('an answer of 404 is told by what is missing, with the command that mends it', () => {
+describe('an answer of 404 is explained by what is missing, with the command that mends it', () => {
   const DOWNLOAD = '/api/index.php/v1/licensing/downloads/42';
   const offering = (path: string) =>
     (answers['/update.xml'] = xml(update().replace(`${site.url}/42`, site.url + path)));
@@ -343,20 +346,20 @@ describe('an answer of 404 is told by what is missing, with the command that men
     expect((await attempt()).remedy).toMatch(remedy);
   });
 
-  it('the download, with a word for an answer that every object has', async () => {
+  it('the download, if the answer is the name of a property of every object', async () => {
     answers['/42'] = (response) => response.writeHead(403).end('constructor');
     expect(await attempt()).toMatchObject({
       installed: false,
-      remedy: expect.stringMatching(/^Something before the licence service refuses/),
+      remedy: expect.stringMatching(/^Something in front of the licence service refuses/),
     });
   });
 
   it('the download, for a site where the key is not activated', async () => {
     answers['/42'] = (response) => response.writeHead(403).end('Activation not found');
-    expect((await attempt()).remedy).toMatch(/^The <downloadurl> names a site by "identifier"/);
+    expect((await attempt()).remedy).toMatch(/^The <downloadurl> has an "identifier"/);
   });
 
-  it('the download, at an address that is none', async () => {
+  it('the download, at an address that does not exist', async () => {
     offering('/index.php?option=com_shop');
     expect((await attempt()).remedy).toMatch(/^That is not the address of a download.* --base-url/);
   });
@@ -371,13 +374,13 @@ describe('the package', () => {
   const remarks = ({ steps }: UpdateVerdict) =>
     steps.filter(({ name, result }) => name === 'Manifest' && result === 'note').map(({ text }) => text);
 
-  it('is installed without a remark when all is as it should be', async () => {
+  it('is installed without a remark if nothing is wrong', async () => {
     const verdict = await attempt();
     expect(verdict.steps.map(({ result }) => result)).not.toContain('note');
     expect(verdict.installed).toBe(true);
   });
 
-  it('may have its manifest one folder below, or everything in one folder', async () => {
+  it('may have its manifest one folder down, or everything in one folder', async () => {
     for (const path of ['admin/pkg_example.xml', 'pkg_example.xml'])
       expect((await deliver({ [path]: manifest('') })).installed).toBe(true);
     expect((await deliver({ 'a/b/pkg_example.xml': manifest('') })).installed).toBe(false);
@@ -407,16 +410,16 @@ describe('the package', () => {
     expect(verdict.steps.at(-1)?.text).toMatch(/^the XML files at its top .* have more than 20 MB/);
   });
 
-  it('is named by its own type, and looked at for what breaks the next update', async () => {
+  it('is named by its own type, and searched for faults that break the next update', async () => {
     const component = await deliver({
       'example.xml': manifest('<element>com_other</element>', '1.9.0', 'component'),
     });
     expect(component.messages).toEqual(['success: Updating component was successful.']);
     expect(remarks(component)).toEqual([
-      "its version is 1.9.0, the XML's 2.0.0: Joomla will offer this update again and again",
-      'it installs com_other, the XML says pkg_example',
-      'it has no <dlid>: once this version is installed there is no Download Key field any more',
-      'it has no <updateservers>: sites that install this version are never offered another',
+      'its version is 1.9.0, but the XML has 2.0.0: Joomla will offer this update again and again',
+      'it installs com_other, but the XML names pkg_example',
+      'it has no <dlid>: once this version is installed, the Download Key field disappears',
+      'it has no <updateservers>: sites that install this version are never offered another version',
     ]);
     const elsewhere = '<updateservers><server>https://old.example/u.xml</server></updateservers>';
     expect(remarks(await deliver({ 'a.xml': manifest(elsewhere) })).at(-1)).toBe(
@@ -424,7 +427,7 @@ describe('the package', () => {
     );
   });
 
-  it('may be of a type that is none, and named as what every object has', async () => {
+  it('may have an unknown type, even one named like a property of every object', async () => {
     const verdict = await deliver({ 'a.xml': manifest('<element>x</element>', '2.0.0', 'constructor') });
     expect(verdict.messages.at(-1)).toBe('success: Updating constructor was successful.');
     expect(remarks(verdict).join()).not.toContain('it installs');
@@ -472,16 +475,16 @@ describe('the package', () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
-  it('is not found where nobody listens', async () => {
+  it('is not found where no server listens', async () => {
     answers['/update.xml'] = xml(update().replaceAll(site.url, 'http://127.0.0.1:1'));
     const { messages, remedy } = await attempt();
     expect(messages[0]).toMatch(
       /^warning: Error connecting to the server: Failed to connect to 127\.0\.0\.1/,
     );
-    expect(remedy).toMatch(/^Nobody answers at the <downloadurl>'s host/);
+    expect(remedy).toMatch(/^The <downloadurl>'s host does not answer/);
   });
 
-  it('is not fetched over a certificate that is not trusted, as one without its intermediates', async () => {
+  it('is not fetched over an untrusted certificate, such as one without its intermediates', async () => {
     const { cert, key } = createAuthority().issue('IP:127.0.0.1');
     const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -495,18 +498,18 @@ describe('the package', () => {
 });
 
 describe('the key', () => {
-  it('is in nothing that is said, whoever repeats it', async () => {
+  it('is in no message, whoever repeats it', async () => {
     answers['/42'] = (response) =>
       response.writeHead(302, { Location: `/moved/${KEY.toLowerCase()}?again=${KEY}` }).end();
     answers[`/moved/${KEY.toLowerCase()}`] = (response) => response.writeHead(403).end(`No licence ${KEY}`);
     const verdict = await attempt();
     expect(verdict.steps.map(({ text }) => text)).toEqual(
       expect.arrayContaining([
-        `sent on to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, with the key, which the redirect repeats`,
+        `redirected to ${site.url}/moved/DOWNLOAD-KEY?again=DOWNLOAD-KEY, with the key, which the redirect repeats`,
       ]),
     );
     expect(verdict.steps.at(-1)?.text).toBe('403 "No licence DOWNLOAD-KEY"');
-    expect(verdict.remedy).toMatch(/^Something before the licence service refuses/);
+    expect(verdict.remedy).toMatch(/^Something in front of the licence service refuses/);
     expect(JSON.stringify(verdict).toUpperCase()).not.toContain(KEY);
 
     answers['/42'] = (response) =>
@@ -521,33 +524,38 @@ describe('the key', () => {
       'without the key',
       '/other',
       '/other, without the key',
-      /^The address sends on to another, and the key is not/,
+      /^The address redirects to another one, and the redirect drops the key/,
     ],
-    ['with it', `/other?dlid=${KEY}`, '/other?dlid=DOWNLOAD-KEY, with the key, which', /^Something before/],
+    [
+      'with it',
+      `/other?dlid=${KEY}`,
+      '/other?dlid=DOWNLOAD-KEY, with the key, which',
+      /^Something in front of/,
+    ],
     [
       'with it in lower case',
       `/other?dlid=${KEY.toLowerCase()}`,
       '/other?dlid=DOWNLOAD-KEY, with the key, which',
-      /^Something before/,
+      /^Something in front of/,
     ],
     [
       'with it in escapes of its own',
       `/other?dlid=${KEY.replaceAll('-', '%2D').replace('A1', '%411')}`,
       ', with the key, which',
-      /^Something before/,
+      /^Something in front of/,
     ],
-  ])('is said to be sent on as a redirect does, %s', async (_what, location, shown, remedy) => {
+  ])('is reported as forwarded by a redirect, %s', async (_what, location, shown, remedy) => {
     answers['/42'] = (response) => response.writeHead(302, { Location: location }).end();
     answers['/other'] = (response) => response.writeHead(403).end();
     const verdict = await attempt();
     expect(verdict.steps.map(({ text }) => text)).toContainEqual(
-      expect.stringContaining(`sent on to ${site.url}${shown}`),
+      expect.stringContaining(`redirected to ${site.url}${shown}`),
     );
     expect(verdict.remedy).toMatch(remedy);
     expect(decodeURIComponent(JSON.stringify(verdict)).toUpperCase()).not.toContain(KEY);
   });
 
-  it("is read from standard input as it would be typed, and the command's end tells what came of it", async () => {
+  it("is read from standard input as if it were typed, and the command's exit code is the result", async () => {
     const shop = operator({});
     const run = (...more: string[]) =>
       shop.run(['update-xml', 'try', `${site.url}/update.xml`, '--key', '-', ...more], { stdin: `${KEY}\n` });
@@ -563,7 +571,7 @@ describe('the key', () => {
       ...['update-xml', 'try', `${site.url}/update.xml`, '--key', '', '--installed', '1.0.0'],
     ]);
     expect(keyless.stdout).toMatch(
-      /The Download Key is missing[^]*reads:\n {2}\(nothing beside what is said above\)\n\nWhat to do:/,
+      /The Download Key is missing[^]*reads:\n {2}\(no other message\)\n\nWhat to do:/,
     );
     for (const wrong of [
       ['--php', 'eight'],
@@ -574,7 +582,7 @@ describe('the key', () => {
   });
 });
 
-it('knows an authority that --ca names, for the XML and the package', async () => {
+it('trusts an authority that --ca names, for the XML and the package', async () => {
   const authority = createAuthority();
   const front = await startTlsFront(site.url, authority.issue('IP:127.0.0.1'));
   answers['/update.xml'] = xml(update({ origin: front.url }));
@@ -584,7 +592,7 @@ it('knows an authority that --ca names, for the XML and the package', async () =
   expect((await run(tried)).stdout).toContain('SSL certificate problem');
   expect(await run([...tried, '--ca', authority.ca])).toMatchObject({ code: 0 });
   expect((await run(linted)).stdout).toContain('SSL certificate problem');
-  expect((await run([...linted, '--ca', authority.ca])).stdout).not.toMatch(/SSL|cannot be fetched/);
+  expect((await run([...linted, '--ca', authority.ca])).stdout).not.toMatch(/SSL|could not be fetched/);
   expect(site.requests.map((line) => line.split('?')[0])).toEqual(
     ['/update.xml', '/42', '/update.xml', '/42'].map((path) => `GET ${path}`),
   );

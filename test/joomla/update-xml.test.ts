@@ -46,7 +46,7 @@ interface ReadUpdate {
   databases: Record<string, string>;
 }
 
-/** As PHP's SimpleXML reads it. */
+/** Reads an update XML with PHP's SimpleXML. */
 function readXml(text: string): ReadUpdate[] {
   return php(
     `$root = new SimpleXMLElement($in);
@@ -72,7 +72,7 @@ function versionsIn(file: string): (string | undefined)[] {
 
 const of = (productId: number, version: string) => ['--product', String(productId), '--version', version];
 
-// The rows are plain ones: what holds on the production database is not repeated on the other.
+// The stored rows are simple, so the tests run only on the database that is used in production.
 describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
   let settings: Settings;
   let service: TestService;
@@ -97,7 +97,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     out = join(folder, 'update.xml');
   });
 
-  /** A product of its own with these versions published, the first one first. */
+  /** Adds a product, and publishes these versions of it in order. */
   async function product(...versions: string[]): Promise<number> {
     const productId = nextProduct++;
     await addProduct(
@@ -182,7 +182,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(readFileSync(out, 'utf8')).toContain('<downloadurl type="full" format="zip">');
   });
 
-  it('remembers what was given, and takes it back for an empty text', async () => {
+  it('remembers options, and forgets them for an empty text', async () => {
     const productId = await product('1.0.0');
     await shop.json(
       [
@@ -296,7 +296,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       ['2.0.0', '7.4'],
       ['1.1.0', '7.4'],
     ]);
-    // What is corrected now holds for the newest, and then covers them all again.
+    // The corrected options apply to the newest version, which covers all platforms again.
     const corrected = await write(productId, { phpMinimum: '7.4', targetPlatform: '(4|5|6)\\.[0-9]+' });
     expect(corrected.updates.map(({ version }) => version)).toEqual(['3.0.0']);
     expect(await settingsRow(productId)).toMatchObject({ versions: { '3.0.0': { phpMinimum: '7.4' } } });
@@ -324,7 +324,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     },
   );
 
-  it('tags one version as told, and the next one by its own name', async () => {
+  it('gives a version the tag that was asked for, and the next one a tag by its own name', async () => {
     const productId = await product('1.0.0', '2.0.0');
     expect((await write(productId, { tag: 'rc' })).updates.map(({ tag }) => tag)).toEqual(['rc', 'stable']);
     expect((await write(productId)).updates.map(({ tag }) => tag)).toEqual(['rc', 'stable']);
@@ -353,7 +353,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     },
   );
 
-  it('replaces neither a pipe nor a device by a file', async () => {
+  it('replaces neither a pipe nor a device with a file', async () => {
     const pipe = join(temporaryFolder(), 'update.xml');
     execFileSync('mkfifo', [pipe]);
     const productId = await product('1.0.0');
@@ -409,7 +409,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     },
   );
 
-  it("writes the contract's client for a package when asked to, and warns", async () => {
+  it("writes the contract's client for a package if asked to, and warns", async () => {
     const productId = await product('1.0.0');
     const { code, stderr } = await shop.run([
       ...['update-xml', 'write', '--product', String(productId), '--base-url', 'https://shop.example'],
@@ -420,7 +420,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.client).toBe('administrator');
   });
 
-  it('says that it takes an element without a prefix for that of a package, and how to say otherwise', async () => {
+  it('says that it treats an element without a prefix as a package, and how to change that', async () => {
     const productId = await product('1.0.0');
     const writing = async (...options: string[]) => {
       const { code, stderr } = await shop.run([
@@ -444,7 +444,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(await writing('--type', '', '--element', 'pkg_example')).toEqual({ type: 'package', stderr: '' });
   });
 
-  it('holds whatever texts there are, without what XML cannot hold', async () => {
+  it('holds any text, except for characters that XML cannot hold', async () => {
     const productId = await product('1.0.0');
     // oxlint-disable-next-line no-control-regex -- what XML cannot hold
     const held = (text: string) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '');
@@ -482,13 +482,13 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     );
   });
 
-  it('holds an info address with several parameters as it is', async () => {
+  it('keeps an info address with several parameters unchanged', async () => {
     const infoUrl = 'https://shop.example/?option=com_content&id=7';
     await write(await product('1.0.0'), { infoUrl });
     expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.infourl).toBe(infoUrl);
   });
 
-  it('percent-encodes the version, so that it comes to the service as it is', async () => {
+  it('percent-encodes the version, so that it reaches the service unchanged', async () => {
     const productId = await product('1.0+build5');
     const plan = await givePlan(service.db, { productId });
     const { key } = await giveLicense(service.db, plan);
@@ -541,7 +541,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       });
     });
 
-    it('is left behind with a word when another is written from now on', async () => {
+    it('is left behind with a note if another file is written from now on', async () => {
       const productId = await product('1.0.0');
       await write(productId);
       const old = readFileSync(out);
@@ -550,7 +550,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await writeTo('--out', './update.xml')).toMatchObject({ code: 0, stderr: '' });
       expect(await writeTo('--out', 'other.xml')).toMatchObject({
         code: 0,
-        stderr: `note: ${out} stays as it is, and is not written any more: from now on ${join(folder, 'other.xml')} is. A site that asks for the earlier one is offered what that says.\n`,
+        stderr: `note: from now on, ${join(folder, 'other.xml')} is written instead of ${out}, which stays unchanged. Sites that read the former file are still offered the versions in it.\n`,
       });
       expect(readFileSync(out).equals(old)).toBe(true);
       expect(await writeTo()).toMatchObject({ code: 0, stderr: '' });
@@ -560,7 +560,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await writeTo('--out', 'link.xml')).toMatchObject({ code: 0, stderr: '' });
     });
 
-    it('is replaced behind a link, as a new file: who reads the old one reads it to its end', async () => {
+    it('is replaced behind a link by a new file, so that a reader of the old one can finish', async () => {
       const productId = await product('1.0.0');
       const target = join(folder, 'real.xml');
       writeFileSync(target, '<updates/>');
@@ -581,7 +581,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
   ];
 
   describe('with a release', () => {
-    it('is written after the version is published, to the file remembered', async () => {
+    it('is written after the version is published, to the remembered file', async () => {
       const productId = await product('1.0.0');
       await write(productId, { baseUrl: service.url });
       const published = await shop.json([...(await publishing(productId, '1.1.0')), '--write-xml']);
@@ -614,7 +614,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(readXml(readFileSync(out, 'utf8'))[0]!.fields.version).toBe('1.1.0');
     });
 
-    it('is written after the version is withdrawn, and offers no older one in its place', async () => {
+    it('is written after the version is withdrawn, and does not offer an older one instead', async () => {
       const productId = await product('1.0.0', '1.1.0');
       await write(productId);
       const withdraw = (version: string, ...options: string[]) =>
@@ -622,10 +622,10 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await withdraw('1.1.0', '--write-xml')).toEqual({
         code: 0,
         stdout: `Version 1.1.0 is withdrawn.\n${out} offers nothing.\n`,
-        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install at the click what the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one all the same: licensing update-xml write --product ${productId} --allow-downgrade\n`,
+        stderr: `note: 1.0.0 is not offered, because 1.1.0 was withdrawn: a site that still lists 1.1.0 would install the version that the XML offers instead, even over a newer version. Publish a version above 1.1.0. To offer the lower one anyway: licensing update-xml write --product ${productId} --allow-downgrade\n`,
       });
       expect(offered()).toEqual([]);
-      // Neither by writing it once more nor by publishing what is still below it.
+      // Neither another write nor a version that is still lower changes that.
       const again = await shop.json(['update-xml', 'write', '--product', String(productId)]);
       expect(again).toMatchObject({ updates: [], held_back: ['1.0.0'] });
       const lower = await shop.run([...(await publishing(productId, '1.0.5')), '--write-xml']);
@@ -648,7 +648,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+          /^error: Version 1\.0\.0 IS withdrawn, but Joomla offers it until .* Once that is fixed: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
         ),
       });
       const other = await product('1.0.0');
@@ -662,7 +662,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(states).toEqual(['withdrawn', 'withdrawn', 'published', 'published']);
     });
 
-    it('offers the next version below when told to, and a higher one in any case', async () => {
+    it('offers the next lower version if asked to, and a higher one in any case', async () => {
       const productId = await product('1.0.0', '1.1.0', '1.2.0');
       await write(productId);
       const withdraw = ['release', 'withdraw', '--product', String(productId), '--version'];
@@ -676,11 +676,11 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await settingsRow(productId)).toMatchObject({ versions: { '1.2.1': {} } });
     });
 
-    it('goes on offering what the withdrawn version was not offered in the place of', async () => {
+    it('still offers a version that the withdrawn one did not replace', async () => {
       const productId = await product('1.0.0', '1.1.0-beta1', '1.1.0-beta2');
       await write(productId);
       await withdrawRelease(service.db, productId, '1.1.0-beta2', new Date());
-      // A site that takes releases alone never lists a pre-release.
+      // A site that takes only releases never lists a pre-release, so it keeps its offer.
       expect(await write(productId)).toMatchObject({
         updates: [{ version: '1.0.0' }],
         heldBack: { versions: ['1.1.0-beta1'], withdrawn: '1.1.0-beta2' },
@@ -693,7 +693,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       await withdrawRelease(service.db, split, '2.0.0', new Date());
       expect((await write(split)).updates.map(({ version }) => version)).toEqual(['1.0.0']);
 
-      // Some of those that list 2.0.0 could take 1.0.0; what it asks for is remembered meanwhile.
+      // Some sites that list 2.0.0 could install 1.0.0, so it is held back. Its platform is remembered meanwhile.
       const overlapping = await product('1.0.0');
       await write(overlapping, { targetPlatform: '(4|5)\\.[0-9]+' });
       await giveRelease(service, { productId: overlapping, version: '2.0.0' });
@@ -719,7 +719,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       };
       const publish = async (version: string) => act('publish', version, '--file', await packed(version));
       const command = `licensing update-xml write --product ${productId}`;
-      // There is neither a file nor LICENSING_PUBLIC_URL.
+      // Neither a file nor LICENSING_PUBLIC_URL exists.
       expect(await publish('1.1.0')).toMatch(/^note: it was not checked .*\n$/);
       await write(productId);
       expect(await publish('1.0.1')).toBe(`${out} offers 1.1.0 (stable).`);
@@ -733,13 +733,13 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(await publish('1.3.0')).toBe(`${out} offers 1.3.0 (stable).`);
       expect(await act('edit', '1.3.0', '--changelog', 'Faster')).toBe(`${out} offers 1.3.0 (stable).`);
 
-      // A file that is not an update XML is never overwritten, and the version is published all the same.
+      // A file that is not an update XML is never overwritten, but the version is published.
       writeFileSync(out, 'the only copy of a poem');
       const stale = await publish('1.4.0');
       expect(stale).toMatch(
-        /^note: Version 1\.4\.0 IS published, but Joomla offers it only when .*update\.xml was not written: it holds something else/,
+        /^note: Version 1\.4\.0 IS published, but Joomla offers it only once .*update\.xml was not written: it contains something other/,
       );
-      expect(stale).toContain(`When that is mended: ${command}\n`);
+      expect(stale).toContain(`Once that is fixed: ${command}\n`);
       expect(readFileSync(out, 'utf8')).toBe('the only copy of a poem');
       rmSync(out);
       expect(
@@ -751,7 +751,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(versionsIn(out)).toEqual(['1.4.0']);
     });
 
-    it('publishes nothing when the update XML could not be written for want of options', async () => {
+    it('publishes nothing if the update XML could not be written because options are missing', async () => {
       const productId = await product();
       const { path } = await makePackage();
       const publish = [
@@ -783,7 +783,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       ]);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*When that is mended: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
+        /^note: .*\nerror: Version 1\.1\.0 IS published, .*update\.xml was not written: there is no folder .*Once that is fixed: licensing update-xml write --product \d+ --out \/no\/such\/folder\/update\.xml\n$/,
       );
       expect((await rows<{ version: string; state: string }>(service.db, 'releases')).at(-1)).toMatchObject({
         version: '1.1.0',
@@ -807,7 +807,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       await giveRelease(service, { productId, version, file: await packed(version, site.url) });
     }
 
-    it("leads a customer's Joomla to the version's own bytes, also when another is published since", async () => {
+    it("leads a customer's Joomla to the version's own bytes, even after another is published", async () => {
       const productId = await product();
       await publish(productId, '2.0.0');
       await write(productId, { baseUrl: service.url });
@@ -845,7 +845,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     it.each([
       ['expired', { expiresAt: new Date('2020-01-01') }, 'License has expired', /license renew/],
       ['for another product', undefined, 'License does not match this product', /another product/],
-    ])('says what a licence %s leads to', async (_what, license, body, remedy) => {
+    ])('says what follows from a licence that is %s', async (_what, license, body, remedy) => {
       const productId = await product();
       await publish(productId, '2.0.0');
       await write(productId, { baseUrl: service.url });

@@ -6,7 +6,7 @@ import { giveRelease } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
 import { ONE_BACKEND, giveLicense, rows, storedLicense } from '../support/service';
 
-/** Products, plans, customers, tokens and imports over the operator's API. */
+/** Tests products, plans, customers, tokens and imports over the operator's API. */
 
 describe.each(ONE_BACKEND)('the rest of the operator’s API, on %s', (_, settings) => {
   let service: Managed;
@@ -86,7 +86,7 @@ describe.each(ONE_BACKEND)('the rest of the operator’s API, on %s', (_, settin
     await write.refused(`DELETE /tokens/${added.id}`, undefined, 'NOT_FOUND');
   });
 
-  it('imports a table, tries it first, and imports nothing of a wrong one', async () => {
+  it('imports a table, with a dry run before, and imports nothing from a wrong one', async () => {
     await write.ok('POST /plans', plan('Imported'), 201);
     const send = (csv: string, query = '') =>
       write.send(`POST /imports?map=${encodeURIComponent('key=Key,plan=Plan')}&product=42${query}`, {
@@ -96,7 +96,7 @@ describe.each(ONE_BACKEND)('the rest of the operator’s API, on %s', (_, settin
     const good = 'Key,Plan\nOld-Key-0123456789-A,Imported\nOld-Key-0123456789-B,Imported\n';
     const before = (await rows(service.db, 'licenses')).length;
     expect((await send(good, '&dry_run=1')).body.data).toMatchObject({ dry_run: true, new: 2, left_out: [] });
-    // A plan of this name is not here.
+    // The shop has no plan of this name.
     expectRefusal(await send(`${good}Old-Key-0123456789-C,Nothing\n`), 'INVALID_REQUEST', 'plans');
     expect((await rows(service.db, 'licenses')).length).toBe(before);
     expect((await send(good)).body.data).toMatchObject({ dry_run: false, new: 2, left_out: [] });
@@ -110,7 +110,7 @@ describe.each(ONE_BACKEND)('the rest of the operator’s API, on %s', (_, settin
   });
 });
 
-it('writes the files of what a club includes at once, by its plan or by the product that joins it', async () => {
+it('writes the files of a club’s products at once, when its plan changes or a product joins it', async () => {
   const xmlDir = temporaryFolder();
   const service = await startManaged({
     LICENSING_XML_DIR: xmlDir,

@@ -11,7 +11,7 @@ import { eventually } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace } from '../support/service';
 import type { Settings } from '../../src/settings/config';
 
-/** What is known of a person besides the address, and what a seller changes of them. */
+/** Tests what is stored about a customer in addition to the address, and how a seller changes it. */
 
 const NOW = new Date('2026-11-24T12:00:00Z');
 
@@ -61,7 +61,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     expect(await person(email)).toEqual({ name: 'Jo', language: 'de' });
     await order('2', { email, name: 'Jo Roe', language: 'en' }, { at: later });
     expect(await person(email)).toEqual({ name: 'Jo Roe', language: 'en' });
-    // Told late, and older.
+    // This order arrives later, but is older.
     await order('3', { email, name: 'J', language: 'de' });
     expect(await person(email)).toEqual({ name: 'Jo Roe', language: 'en' });
     await order('4', { email, name: 'Test', language: 'de' }, { at: later, test: true });
@@ -88,7 +88,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     await service.read.refused(`PATCH ${at(email)}`, { name: 'X' }, 'FORBIDDEN');
   });
 
-  it('has a note for the seller alone, which goes along with the address', async () => {
+  it('has a note only for the seller, which moves with the address', async () => {
     const [email, other] = ['noted@example.com', 'noted-too@example.com'];
     await giveLicense(service.db, plan, { customer: email });
     const { key } = await giveLicense(service.db, plan, { customer: other });
@@ -126,7 +126,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     for (const { text } of to(email).slice(1)) expect(text).toMatch(/Bewahren Sie diese Mail auf/);
   });
 
-  it('has the language of the page that a link was asked on, and of their page where a browser asks none', async () => {
+  it('has the language of the page on which a link was requested, and of their own page if the browser asks for none', async () => {
     const email = 'linked@example.com';
     await giveLicense(service.db, plan, { customer: email });
     const browser = await pagesClient(service, { scope: 'none', language: 'de' });
@@ -156,7 +156,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     expect(textOf(found.html)).toContain('2 licences');
   });
 
-  it('moves to another address with all that is theirs, and both are told', async () => {
+  it('moves to another address with everything, and both addresses get a mail', async () => {
     const [from, email] = ['old@example.com', 'new@example.org'];
     const url = 'http://127.0.0.1:9/';
     await service.write.ok('POST /webhooks', { url, events: ['license.changed'] }, 201);
@@ -220,7 +220,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     }
   });
 
-  it('asks before two customers become one', async () => {
+  it('is merged with another customer only after a question', async () => {
     const [from, email] = ['two@example.com', 'one@example.com'];
     await order('40', { email: from, name: 'Two', language: 'de' });
     await order('41', { email, name: 'One' });
@@ -231,7 +231,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
     expect(await licensesOf(email)).toHaveLength(2);
   });
 
-  it('is changed on a page, which asks the second question', async () => {
+  it('is changed on a page, which asks that question too', async () => {
     const [from, email] = ['page@example.com', 'taken@example.com'];
     await order('50', { email: from, name: 'Page' });
     await order('51', { email });
@@ -269,12 +269,12 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
       ...{ customer: email, name: 'Cli', moved: { licenses: 1, orders: 1 } },
     });
     const none = await seller.run(['customer', 'set', email]);
-    expect(none.stderr).toContain('--email, --language, --name or --note');
+    expect(none.stderr).toContain('--email, --language, --name and --note');
     const back = ['customer', 'set', email, '--language', 'none', '--name', 'none'];
     expect(await seller.json(back)).toMatchObject({ language: null, name: null });
   });
 
-  it('moves a thousand licences in a moment, while others are used', async () => {
+  it('moves a thousand licences in a moment, while other licences are used', async () => {
     const [from, email] = ['many@example.com', 'many@example.org'];
     await order('70', { email: from }, { lines: [{ line: '1', plan_id: plan, quantity: 100 }] });
     const body = { plan_id: plan, customer: from, count: 100 };
@@ -299,7 +299,7 @@ describe.each(DATABASE_KINDS)('a customer, on %s', (kind) => {
       service.write.ok(`PATCH ${at(from)}`, { email }),
       ...Array.from({ length: 8 }, (_, i) => order(`81-${i}`, { email: from })),
     ]);
-    // What was ordered after the change is a new customer's; no order and its licence are parted.
+    // Orders after the change belong to a new customer, but an order and its licence always have the same one.
     const { db } = service;
     const rows = await db(`${table(db, 'orders')} as o`)
       .join(`${table(db, 'order_licenses')} as ol`, 'ol.order_id', 'o.id')

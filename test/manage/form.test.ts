@@ -6,10 +6,10 @@ import { expectNoSecrets, expectRefusal, MANAGE, startManaged, type Managed } fr
 import { sendRaw } from '../support/raw-http';
 import { ONE_BACKEND, giveLicense, givePlan, rows } from '../support/service';
 
-/** The form of requests and answers (docs/operator-api.md). */
+/** Tests the form of requests and answers (docs/operator-api.md). */
 
 const NOTHING = '999999';
-/** With all that its query requires. */
+/** Returns a call of an operation with every parameter that its query requires. */
 const callOf = (
   { method, path, query }: { method: string; path: string; query?: Operation['query'] },
   id = NOTHING,
@@ -20,7 +20,7 @@ const callOf = (
   const asked = fields.length === 0 ? '' : `?${fields.join('&')}`;
   return `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, id)}${asked}`;
 };
-/** Those that are short come whole. */
+/** Lists without pages, because they are short. */
 const WHOLE = ['/doctor', '/settings', '/mail-texts'];
 const LISTS = OPERATIONS.filter(({ isList, path }) => isList && !WHOLE.includes(path));
 const WITH_BODY = OPERATIONS.filter(({ method, upload }) => !['get', 'delete'].includes(method) && !upload);
@@ -35,7 +35,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
     planId = await givePlan(service.db, {}, service.clock.now);
     const request = { customer: 'jane@example.com', expiresAt: new Date('2027-11-24T12:00:00Z') };
     license = await giveLicense(service.db, planId, request, service.clock.now);
-    // Lists below either are asked by the id of the licence.
+    // Lists below a shop and a webhook are read by the licence's id, too, so both get it.
     await service.write.ok('POST /shops', { name: String(license.id), kind: 'api' }, 201);
     await service.write.ok('POST /webhooks', { url: 'https://9.9.9.9/hook', events: ['webhook.test'] }, 201);
   });
@@ -57,7 +57,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
         required?: string[];
         properties?: Record<string, object>;
       };
-      // With all that is required, so that nothing else is wrong.
+      // The body has every required field, so that nothing else is wrong.
       const body = Object.fromEntries(required.map((name) => [name, valueOf(properties[name])]));
       await service.write.refused(
         callOf(operation),
@@ -193,7 +193,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
     }
   });
 
-  it('answers 404 for an id in a path that nothing has, or that is none', async () => {
+  it('answers 404 for an unknown or malformed id in a path', async () => {
     const withId = OPERATIONS.filter(({ path }) => path.includes('{'));
     for (const operation of withId) {
       if (operation.upload !== undefined) continue;
@@ -246,7 +246,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
     expect((await service.as('wrong').send('HEAD /licenses')).status).toBe(401);
   });
 
-  it('reads JSON of any JSON type, and refuses what is no object', async () => {
+  it('reads JSON of any JSON type, and refuses anything but an object', async () => {
     const post = (body: string, type = 'application/json') =>
       service.write.send('POST /licenses', { body, headers: { 'Content-Type': type } });
     const body = JSON.stringify({ plan_id: planId });
@@ -293,7 +293,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
     await service.write.ok('GET /me');
   });
 
-  it('takes a call without a body as {}, with and without a type', async () => {
+  it('treats a call without a body as {}, with and without a type', async () => {
     const { id } = await giveLicense(service.db, planId);
     const send = (action: string, lines: string[]) =>
       sendRaw(
@@ -315,7 +315,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
     expect((await send('reinstate', ['Content-Type: text/plain', 'Content-Length: 0']))?.status).toBe(200);
   });
 
-  it('takes {} as the body of a DELETE, and refuses fields there', async () => {
+  it('accepts {} as the body of a DELETE, and refuses fields in it', async () => {
     const { id } = await giveLicense(service.db, planId);
     const [site, other] = [
       await service.write.ok(`POST /licenses/${id}/activations`, { identifier: 'a.example' }, 201),
@@ -368,7 +368,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
     for (const text of texts) expect(text.split(':"')[1]?.slice(0, -1)).toMatch(TIME);
   });
 
-  it('answers broken paths with a refusal, and goes on', async () => {
+  it('answers broken paths with a refusal, and continues to work', async () => {
     for (const path of ['/licenses/%zz', '/licenses/reference:%', '/customers/%ff', '/licenses/reference:']) {
       const { status } = await service.write.send(`GET ${path}`);
       expect([path, [400, 404].includes(status)]).toEqual([path, true]);
@@ -428,7 +428,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
       for (const limit of [1, 3, whole.length]) expect(await idsOf(limit)).toEqual(whole);
     }
 
-    // Newest first: what comes is before the cursor, and what goes hides no other.
+    // The newest licence is first: a new one comes before the cursor, and a deleted one hides no other.
     const first = (await write.send('GET /licenses?limit=3')).body;
     const seen = (first.data as { id: number }[]).map((one) => one.id);
     await giveLicense(db, planId, {}, clock.now);
@@ -455,7 +455,7 @@ describe.each(ONE_BACKEND)('the form of the operator’s API, on %s', (_, settin
   });
 });
 
-/** A value that a schema allows. */
+/** Returns a value that a schema allows. */
 function valueOf(schema: object | undefined): unknown {
   const {
     type,

@@ -6,7 +6,7 @@ import { makePackage } from '../support/packages';
 import { processEnvironment, startServiceProcess, type ServiceProcess } from '../support/service-process';
 import { startShell, type Shell } from '../support/shell';
 
-/** docs/operator-api.md and the pages on shops from top to bottom, and the PHP of docs/shop-issue.md that sells over HTTP. */
+/** Follows docs/operator-api.md and the pages on shops from top to bottom, and sells with the PHP of docs/shop-issue.md. */
 
 const ROOT = join(__dirname, '../..');
 const guide = (name: string) => readFileSync(join(ROOT, `docs/${name}.md`), 'utf8');
@@ -43,7 +43,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Runs the commands of a page, as they are but for the address. */
+/** Runs the commands of a page with this service's address. */
 async function walk(commands: string): Promise<string> {
   const there = commands.replaceAll('https://shop.example', service.url);
   const { code, stdout, stderr } = await shell.run('sh', '-e', '-c', there);
@@ -90,7 +90,7 @@ test('the page on shops does what it says', async () => {
     'crm-secret.txt': `whsec_${Buffer.alloc(24, 5).toString('base64')}`,
   };
   for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(folder, name), `${secret}\n`);
-  // After the map the guide says to post the order again.
+  // The guide says to post the order again after the article is mapped.
   const [token = '', paid = '', map = '', ...others] = commandsOf('shop');
   const pages = 'shop-waiting shop-receivers shop-stripe shop-receivers-more shop-woocommerce';
   const more = pages.split(' ').flatMap(commandsOf);
@@ -100,8 +100,8 @@ test('the page on shops does what it says', async () => {
   const [added, given, messages, adopted, crm, stripe, ...receivers] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
-  expect(mapped).toContain('"PRO-1Y" means plan 1');
-  // A second later it is another event, and the licence is there already; the same event would answer "issued".
+  expect(mapped).toContain('"PRO-1Y" is mapped to plan 1');
+  // A second later it is another event, and the licence exists already. The same event would answer "issued".
   expect(lineOf(again)).toMatchObject({
     action: expect.stringMatching(/^(issued|none)$/),
     licenses: [{ license_key: expect.stringMatching(/^[0-9A-F-]{35}$/), status: 'active' }],
@@ -154,7 +154,7 @@ describe('a shop in PHP', () => {
     expect(await sell()).toEqual(sold);
   });
 
-  test('hears in words what is wrong', async () => {
+  test('gets a sentence about what is wrong', async () => {
     const refusals: [Parameters<typeof sell>[0], string][] = [
       [{ email: 'jane@example.com' }, 'belongs to licence'],
       [{ number: 'order-5001' }, 'This reference is in use'],

@@ -27,13 +27,13 @@ import {
 } from '../support/service';
 import { openMigrated, startServiceProcess, type ServiceProcess } from '../support/service-process';
 
-/** Idempotency-Key (docs/operator-api.md): a POST with one happens once, whatever dies meanwhile. */
+/** Tests Idempotency-Key (docs/operator-api.md): a POST with a key happens once, even if processes die meanwhile. */
 
 const DAY_MS = 86_400_000;
 let keys = 0;
 const newKey = () => `a-key-of-this-test-${++keys}`;
 
-/** A POST that is sent again until it is no longer under way, or late on a busy machine. */
+/** Repeats a POST until it is no longer under way, or late on a busy machine. */
 async function untilDone(send: () => Promise<ManageAnswer>): Promise<ManageAnswer> {
   return eventually(async () => {
     const answer = await send();
@@ -45,7 +45,7 @@ async function untilDone(send: () => Promise<ManageAnswer>): Promise<ManageAnswe
 describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
   let service: Managed;
   let write: ManageClient;
-  /** another instance on the same database, where that may be shared */
+  /** Another instance on the same database, if the database can be shared. */
   let second: TestService | undefined;
   let planId: number;
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
     client.send(`POST ${path}`, { body, headers: { 'Idempotency-Key': key } });
   const elsewhere = () => manageClient(second?.url ?? service.url, write.token);
   const count = async (name: TableName = 'licenses') => (await rows(service.db, name)).length;
-  /** Without the column "id". */
+  /** Reads the claims. `rows` cannot, because it sorts by a column "id", which this table does not have. */
   const claims = () =>
     service.db(table(service.db, 'idempotency')) as unknown as Promise<Record<string, unknown>[]>;
 
@@ -100,7 +100,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
     const issued = first.body.data.id as number;
     const rekeyed = await post(newKey(), {}, `/licenses/${issued}/rekey`);
     expect(rekeyed.body.data.license_key).not.toBe(license_key);
-    // The stored answer, though the licence has another key now.
+    // This is the stored answer, although the licence has another key now.
     expect((await post(key)).text).toBe(first.text);
   });
 
@@ -115,7 +115,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
     expect((await post(key)).status).toBe(201);
   });
 
-  it('takes the same key of another token as another call', async () => {
+  it('treats the same key of another token as another call', async () => {
     const key = newKey();
     const other = await service.withToken('write', 'second admin');
     const [mine, others] = [await post(key), await post(key, { plan_id: planId }, '/licenses', other)];
@@ -155,7 +155,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
     expect((await post('!~ {"a"}')).status).toBe(201);
     for (const wrong of ['x'.repeat(256), 'é', 'a\tb', ''])
       expectRefusal(await post(wrong), 'INVALID_REQUEST', undefined, wrong);
-    // Only a POST has one.
+    // Only a POST may have a key. A PATCH ignores it.
     const { id } = await giveLicense(service.db, planId);
     const patch = (limit: number) =>
       write.send(`PATCH /licenses/${id}`, {
@@ -181,7 +181,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
     service.clock.now = start;
   });
 
-  it('takes over the call of an instance that died after its claim, when its lease ends', async () => {
+  it('takes over the call of an instance that died after its claim, once its lease ends', async () => {
     const start = service.clock.now;
     const key = newKey();
     await post(key);
@@ -201,7 +201,7 @@ describe.each(BACKENDS)('Idempotency-Key, on %s', (_, settings) => {
     service.clock.now = start;
   });
 
-  it('keeps an upload with a key', async () => {
+  it('stores the answer to an upload with a key', async () => {
     const key = newKey();
     const [file, other] = [(await makePackage()).bytes, (await makePackage()).bytes];
     const upload = (body: Buffer, query = '?version=1.0.0') =>
@@ -257,7 +257,7 @@ describe('Idempotency-Key, on MariaDB with several instances', () => {
         expect(made).toHaveLength(1);
         return made;
       });
-      // By the second instance's clock the lease is over.
+      // The second instance's clock is ahead, so the lease has ended for it.
       const taking = suspend(second.url);
       await eventually(async () => expect(await claims()).not.toEqual([claim]));
       await lock.commit();
@@ -310,14 +310,14 @@ const ROUNDS = runs(2, 200);
 
 describe('Idempotency-Key, when the service is killed', () => {
   it(
-    `never does it twice, and the next try finishes (${ROUNDS} times)`,
+    `never does it twice, and the next attempt finishes it (${ROUNDS} times)`,
     async () => {
       const [, settings] = BACKENDS.at(-1)!;
       const shared = { ...(await settings()), LICENSING_MANAGE_RATE_LIMIT: '100000' };
       const own = await startManaged(shared);
       const db = await openMigrated(shared);
       const planId = await givePlan(db);
-      // The lasting instance's clock is an hour ahead of leases, so that it need not wait for them.
+      // The clock of the surviving instance is an hour ahead, so that it does not have to wait for leases to end.
       own.clock.now = new Date(Date.now() + 3_600_000);
       let process: ServiceProcess | undefined;
       try {

@@ -4,7 +4,7 @@ import { expectNoSecrets, startManaged, type Managed, type Thing } from '../supp
 import { eventually } from '../support/processes';
 import { BACKENDS, giveLicense, givePlan, PREFIX, rows, storedLicense } from '../support/service';
 
-/** Licences, their keys and activations over the operator's API: answers, rows, and the author of each change. */
+/** Tests licences, their keys and activations over the operator's API: answers, rows, and the author of each change. */
 
 const KEY = /^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/;
 
@@ -12,7 +12,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
   let service: Managed;
   let write: Managed['write'];
   let planId: number;
-  /** with an end, a customer and a reference */
+  /** A licence with an end, a customer and a reference. */
   let license: Thing;
   let id: number;
   let orders = 0;
@@ -57,7 +57,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
     return answer.status;
   };
 
-  it('issues a licence with its key, and shows the key never again', async () => {
+  it('issues a licence with its key, and never shows the key again', async () => {
     expect(license).toMatchObject({
       license_key: expect.stringMatching(KEY),
       key_hint: (license.license_key as string).slice(-8),
@@ -83,7 +83,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
     expect(await write.ok(`GET /licenses/reference:order-${orders}`)).toEqual(details);
   });
 
-  it('issues many, with own terms, for life, and with a key of one’s own', async () => {
+  it('issues several at once, with their own terms, without an end, and with a given key', async () => {
     const many = await write.ok('POST /licenses', { plan_id: planId, count: 3, lifetime: true }, 201);
     expect(many).toMatchObject([{ expires_at: null }, { expires_at: null }, { expires_at: null }]);
     expect(new Set((many as Thing[]).map((one) => one.license_key as string)).size).toBe(3);
@@ -102,7 +102,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
     await write.refused('POST /licenses', own, 'CONFLICT');
   });
 
-  it('gives the same licence for the same reference, plan and customer, else a conflict', async () => {
+  it('answers with the same licence for the same reference, plan and customer, or else with a conflict', async () => {
     const order = { plan_id: planId, customer: 'Jane@Example.com', reference: `order-${orders}` };
     const before = await rows(service.db, 'licenses');
     expect(await write.ok('POST /licenses', order)).toMatchObject({ id, license_key: license.license_key });
@@ -129,7 +129,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
     expect(new Set(answers.map(({ body }) => body.data.license_key as string)).size).toBe(1);
   });
 
-  it('changes all that PATCH says, or nothing', async () => {
+  it('changes all fields of a PATCH, or none', async () => {
     const plan = await givePlan(service.db, { limit: 7 });
     const changes = { plan_id: plan, customer: 'joe@example.com', expires_at: null, metadata: { a: 'b' } };
     for (const [bad, field] of [
@@ -217,7 +217,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
       }
   });
 
-  it('renews by a time, until a day, for life, and by the plan’s duration', async () => {
+  it('renews by a time, until a day, without an end, and by the plan’s duration', async () => {
     const renewed = async (body: Thing) =>
       (await write.ok(`POST /licenses/${id}/renew`, body)).expires_at as unknown;
     expect(await renewed({ for: '1y' })).toBe('2028-06-30T23:59:59Z');
@@ -296,7 +296,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
     expect(await validate(license.license_key as string)).toBe(200);
   });
 
-  it('frees the slots of a key only when asked', async () => {
+  it('frees the slots of a key only if asked to', async () => {
     for (const free of ['', '?free=0', '?free=1']) {
       const key = await write.ok(`POST /licenses/${id}/keys`, {}, 201);
       const activation = await fetch(`${service.url}${PREFIX}/licenses/activate`, {
@@ -422,7 +422,7 @@ describe.each(BACKENDS)('licences by the operator’s API, on %s', (_, settings)
       `/licenses/${id}/requests`,
       `/requests?outcome=LICENSE_INACTIVE&product_id=42&hint=${license.key_hint}&ip=127.0.0.1&since=2026-11-24`,
     ]) {
-      // Accesses are written shortly after the answer.
+      // The access log is written shortly after the answer.
       const found = await eventually(async () => {
         const written = await service.read.all(path);
         if (written.length === 0) throw new Error(`${path} has nothing yet`);

@@ -4,7 +4,7 @@ import { fillTable, makeMembershipPro } from '../support/membership-pro';
 import { expectNoSecrets, expectRefusal, startManaged, type Managed } from '../support/manage';
 import { givePlan, newPlace } from '../support/service';
 
-/** A move from another system over the operator's API. */
+/** Tests a move from another system over the operator's API. */
 describe('moving in over the API', () => {
   let service: Managed;
   const key = 'ABCDEF0123456789ABCDEF0123456789';
@@ -29,7 +29,7 @@ describe('moving in over the API', () => {
     await service.stop();
   });
 
-  it('tries it, moves in, lists it and takes it back', async () => {
+  it('makes a dry run, moves in, lists the import and undoes it', async () => {
     const dry = await post('&dry_run=1&make_plans=1');
     expect(dry.body.data).toMatchObject({
       ...{ id: null, dry_run: true, new: 1, columns: null, made: { products: 1, plans: 1 } },
@@ -59,7 +59,7 @@ describe('moving in over the API', () => {
     await service.write.refused('POST /imports/999/undo', {}, 'NOT_FOUND');
   });
 
-  it('takes the customers’ addresses as a second part', async () => {
+  it('accepts the customers’ addresses as a second part', async () => {
     const form = (parts: Record<string, string>) => {
       const body = new FormData();
       for (const [name, text] of Object.entries(parts)) body.append(name, new Blob([text]), `${name}.csv`);
@@ -82,7 +82,7 @@ describe('moving in over the API', () => {
     );
   });
 
-  it('takes any table, with "from" and without', async () => {
+  it('accepts any table, with "from" and without', async () => {
     const planId = await givePlan(service.db);
     const text = (rows: string[]) => ['License Key,State,Until,Notes', ...rows].join('\n');
     const send = (rows: string[], query: string) =>

@@ -15,7 +15,7 @@ import { giveRelease } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
 import { giveLicense, givePlan, PREFIX } from '../support/service';
 
-/** The API, downloads, files, pages and answers name the same version, during a rollout, too. */
+/** Tests that the API, downloads, files, pages and answers name the same version, even during a rollout. */
 
 let service: Managed;
 beforeAll(async () => {
@@ -25,19 +25,19 @@ afterAll(() => service.stop());
 
 const DAY = 86_400_000;
 let nextId = 1000;
-/** Of NOW, which is day 0. */
+/** Returns the time n days after NOW, which is day 0. */
 const day = (n: number) => new Date(NOW.getTime() + n * DAY);
 
 interface Row {
-  /** version, share and day of publication; `gone`: withdrawn */
+  /** Version, share and day of publication of each release; `gone` if it is withdrawn. */
   releases: [version: string, rollout: number, day: number, state?: 'gone'][];
-  /** undefined: an active licence; else one that ended and still downloads what was published until then */
+  /** The day on which the licence ended, which still downloads earlier releases; `undefined` if it is active. */
   endedOn?: number;
-  /** the version that the API offers an address within each share, and one within none */
+  /** The version that the API offers to an address inside every share, and to one outside all shares. */
   offered: [inside: string | null, outside: string | null];
-  /** the version that the licence's downloads give, if that differs */
+  /** The version that the licence's downloads give, if it differs. */
   given?: [inside: string, outside: string];
-  /** the version that most addresses are offered, which pages name */
+  /** The version that most addresses are offered. The pages name it. */
   most: string;
 }
 
@@ -170,7 +170,7 @@ describe.each<[string, Row]>([
     expect(await both(async (ip) => (await data(`updates/${id}`, ip)).version ?? null)).toEqual(offered);
   });
 
-  it('is what downloads give, and what is said before them', async () => {
+  it('is what downloads give, and what a check before them reports', async () => {
     const download = async (ip: string) => {
       const answer = await ask(`downloads/${id}?dlid=${license.key}`, ip);
       await answer.arrayBuffer();
@@ -190,7 +190,7 @@ describe.each<[string, Row]>([
 
   it('is what the update XML offers each share', async () => {
     const { xml, buckets } = await readFiles(join(home.xmlDir, `${element}.xml`));
-    // Joomla offers testers a pre-release next to the final version.
+    // Next to the final version, Joomla offers a pre-release to testers, which is left out here.
     const proper = (text: string | undefined) =>
       versionsIn(text)?.find((version) => offered.includes(version)) ?? null;
     expect([proper(buckets.get(0) ?? xml), proper(xml)]).toEqual(offered);
@@ -204,7 +204,7 @@ describe.each<[string, Row]>([
       if (version === null) continue;
       service.clock.now = new Date(service.clock.now.getTime() + 60_000);
       await (await ask(`downloads/${id}?dlid=${license.key}&version=${version}`, ip)).arrayBuffer();
-      // The log is written a moment later.
+      // The log is written a moment after the answer.
       await eventually(async () => {
         const why = await service.read.ok('POST /why', { about: String(license.id) });
         const { sentence } = (why.now as { updates: { sentence: string } }).updates;

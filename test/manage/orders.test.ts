@@ -8,7 +8,7 @@ import { inTransaction } from '../../src/store/engine/transaction';
 import { recountMoney } from '../../src/store/orders/money';
 import { BACKENDS, rows, storedLicense } from '../support/service';
 
-/** Orders by the operator's API: what each event does to licences, whenever it arrives, and who may see it. */
+/** Tests orders by the operator's API: what each event does to licences, whenever it arrives, and who may see it. */
 
 const KEY = /^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/;
 const SHOP = 'hikashop';
@@ -17,7 +17,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
   let service: Managed;
   let write: Managed['write'];
   let issue: Managed['issue'];
-  /** three slots, for a year */
+  /** A plan of three slots, for a year. */
   let plan: number;
   let product: number;
   let number = 0;
@@ -54,7 +54,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     };
     return (await write.ok('POST /plans', body, 201)).id as number;
   };
-  /** `minute`: of the hour before NOW */
+  /** Returns the time of a minute in the hour before NOW. */
   const at = (minute: number) => new Date(NOW.getTime() - (60 - minute) * 60_000).toISOString();
   const event = (name: string, minute: number, more: Thing = {}) => ({
     ...{ shop: SHOP, order, event: name, at: at(minute) },
@@ -67,7 +67,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ...more,
     });
   const post = (body: Thing, by = issue) => by.ok('POST /orders', body);
-  /** the one line of an answer */
+  /** Returns the first line of an answer. */
   const line = (answer: Thing): Thing => (answer.lines as Thing[])[0] as Thing;
   const did = async (body: Thing, by = issue) => {
     const { action, reason } = line(await post(body, by));
@@ -85,7 +85,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     const { id } = await license();
     return ((await write.ok(`GET /licenses/${id}/events`)) as Thing[]).map(({ action }) => action).reverse();
   };
-  /** what a year from that minute is */
+  /** Returns the time a year after that minute. */
   const year = (minute: number, years = 1) =>
     at(minute)
       .replace(/^\d{4}/, (text) => String(Number(text) + years))
@@ -118,7 +118,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     );
     expect(stored[0]).toMatchObject({ customer: 'jo@example.com', issued_by: 'shop', activation_limit: 3 });
     expect(await changes()).toEqual(['issue']);
-    // At once, a year later, and with another customer.
+    // The message is repeated at once, and more than a year later with another customer.
     expect(await post(body)).toEqual(answer);
     service.clock.now = new Date('2028-01-01T00:00:00Z');
     const later = await post({ ...body, customer: { email: 'other@example.com' } });
@@ -127,7 +127,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await changes()).toEqual(['issue']);
   });
 
-  it('percent-encodes references, compares them byte by byte, and ends a long one in a digest', async () => {
+  it('percent-encodes references, compares them byte by byte, and shortens a long one with a digest', async () => {
     order = `A:%${number} `;
     await post(paid(0, { lines: [{ line: 'x:y', plan_id: plan }] }));
     order = `A:%${number}`;
@@ -159,7 +159,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(new Set(references).size).toBe(5);
   });
 
-  it('renews to paid_until, else for the plan’s duration from the event', async () => {
+  it('renews to paid_until, or for the plan’s duration from the event', async () => {
     await post(paid(0));
     expect(await did(event('renewed', 1))).toEqual(['renewed', null]);
     expect(await standing()).toEqual(['active', year(0, 2)]);
@@ -168,21 +168,21 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       action: 'renewed',
       licenses: [{ license_key: null, expires_at: '2029-05-05T05:05:05Z' }],
     });
-    // Older than that: the newer date stays.
+    // This renewal is older, so the newer date stays.
     expect(await did(event('renewed', 1, { event_id: 'another' }))).toEqual(['none', 'older']);
     expect(await standing()).toEqual(['active', '2029-05-05T05:05:05Z']);
   });
 
-  it('takes events by their time, and in one second by their rank', async () => {
-    // Refund and renewal arrive before the payment.
+  it('orders events by their time, and within one second by their rank', async () => {
+    // The refund and the renewal arrive before the payment.
     expect(await did(event('refunded', 30, { lines: [{ line: '1' }] }))).toEqual(['none', 'refunded']);
     expect(await did(event('renewed', 20, { lines: [{ line: '1' }] }))).toEqual(['none', 'not_paid']);
     expect(await did(paid(10))).toEqual(['none', 'refunded']);
     await write.refused(`GET /licenses/reference:${SHOP}:${order}:1`, undefined, 'NOT_FOUND');
-    // A newer payment issues after all, and the renewal counts.
+    // A newer payment issues the licence after all, and the renewal counts.
     expect(await did(paid(40))).toEqual(['issued', null]);
     expect(await standing()).toEqual(['active', year(10, 2)]);
-    // In one second the refund comes after the renewal.
+    // Within one second, a refund ranks after a renewal.
     expect(await did(event('refunded', 50))).toEqual(['suspended', null]);
     expect(await did(event('renewed', 50))).toEqual(['renewed', null]);
     expect(await standing()).toEqual(['suspended', year(10, 3)]);
@@ -192,7 +192,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(event('refunded', 45))).toEqual(['none', 'older']);
   });
 
-  it('gives back after a charge-back, and issues what it had held back', async () => {
+  it('reinstates after a reversed charge-back, and issues the licence that it had held back', async () => {
     await post(event('charged_back', 20, { lines: [{ line: '1' }] }));
     expect(await did(paid(10))).toEqual(['none', 'charged_back']);
     const reversed = await post(event('chargeback_reversed', 30));
@@ -207,15 +207,15 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     });
     expect(await did(event('charged_back', 40))).toEqual(['suspended', null]);
     expect(await did(event('refunded', 41))).toEqual(['none', 'refunded']);
-    // The refund still holds it.
+    // The refund still holds the licence back.
     expect(await did(event('chargeback_reversed', 42))).toEqual(['none', 'refunded']);
     expect((await standing())[0]).toBe('suspended');
   });
 
-  it('lifts a charge-back by its reversal alone, and suspends anew what was reinstated by hand', async () => {
+  it('lifts a charge-back only by its reversal, and suspends again what was reinstated by hand', async () => {
     await post(paid(0));
     await post(event('charged_back', 10));
-    // What is paid besides does not settle the dispute.
+    // Another payment does not settle the dispute.
     expect(await did(paid(11))).toEqual(['none', 'charged_back']);
     expect(await did(event('renewed', 12))).toEqual(['renewed', null]);
     expect((await standing())[0]).toBe('suspended');
@@ -226,23 +226,23 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(event('charged_back', 30))).toEqual(['suspended', null]);
   });
 
-  it('lets a newer order lift what a refund suspended, in whatever order they come', async () => {
+  it('lets a newer order lift the suspension by a refund, in any order of arrival', async () => {
     const renewal = { lines: [{ line: 'a', plan_id: plan, renews: order }] };
     const renewed = `${order}-renewal`;
     await post(paid(0));
     await post(event('refunded', 10));
     expect((await standing())[0]).toBe('suspended');
-    // Older than the refund: the end moves, not the state.
+    // A renewal that is older than the refund moves the end, but not the state.
     expect(await did({ ...paid(5, renewal), order: `${order}-older` })).toEqual(['renewed', 'suspended']);
     expect(await standing()).toEqual(['suspended', year(0, 2)]);
     expect(await did({ ...paid(20, renewal), order: renewed })).toEqual(['renewed', null]);
     expect(await standing()).toEqual(['active', year(0, 3)]);
-    // Without that payment the refund counts again.
+    // Once that payment is refunded too, the first refund counts again.
     expect(await did({ ...event('refunded', 30), order: renewed })).toEqual(['suspended', 'taken_back']);
     expect(await standing()).toEqual(['suspended', year(0, 2)]);
     expect(await did({ ...paid(40, renewal), order: renewed })).toEqual(['renewed', null]);
     expect(await standing()).toEqual(['active', year(0, 3)]);
-    // A refund that is told late.
+    // A refund arrives late.
     order = `${order}-late`;
     const late = { lines: [{ line: 'a', plan_id: plan, renews: order }] };
     await post(paid(0));
@@ -252,7 +252,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(event('charged_back', 11))).toEqual(['suspended', null]);
   });
 
-  it('counts as renewed what was renewed, not what was taken back or given back', async () => {
+  it('counts as renewed only what was renewed, not what was refunded or restored', async () => {
     await post(paid(0));
     const { id } = await license();
     const renewal = {
@@ -266,7 +266,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect((await standing())[1]).toBe(year(0, 2));
   });
 
-  it('answers the same once the plan of an order without licences is gone', async () => {
+  it('answers the same after the plan of an order without licences was deleted', async () => {
     const gone = await makePlan();
     const body = paid(0, { test: true, lines: [{ line: '1', plan_id: gone }] });
     const answer = await post(body);
@@ -283,14 +283,14 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect((await standing())[0]).toBe('cancelled');
   });
 
-  it('leaves the licence when a subscription ends, and when a part is refunded', async () => {
+  it('keeps the licence when a subscription ends, and when a part is refunded', async () => {
     await post(paid(0));
     expect(await did(event('subscription_ended', 10))).toEqual(['none', 'rule']);
     expect(await did(event('refunded', 20, { partial: true }))).toEqual(['none', 'partial']);
     expect(await standing()).toEqual(['active', year(0)]);
   });
 
-  it('does not suspend what has expired, and does once an older renewal revives it', async () => {
+  it('does not suspend an expired licence, but does once an older renewal revives it', async () => {
     await post(paid(0, { at: '2024-01-01T00:00:00Z' }));
     expect((await standing())[0]).toBe('expired');
     expect(await did(event('refunded', 30))).toEqual(['none', 'expired']);
@@ -306,7 +306,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(event('upgraded', 10, to(pro)))).toEqual(['none', 'older']);
     expect(await license()).toMatchObject({ plan_id: team, activation_limit: 20, expires_at: year(0) });
     expect(await did(event('upgraded', 30, to(pro)))).toEqual(['plan_changed', null]);
-    // From now on by the plan it has.
+    // From now on, the licence is renewed by its present plan.
     await post(event('renewed', 40));
     expect(await license()).toMatchObject({
       plan_id: pro,
@@ -327,13 +327,13 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       new Date(NOW.getTime() + (days - 90) * 86_400_000).toISOString().replace('.000Z', 'Z');
     const on = (message: Thing, days: number): Thing => ({ ...message, at: at(days) });
 
-    it('takes back what one payment gave, and no more', async () => {
+    it('undoes what one payment gave, and no more', async () => {
       await post(on(first(), 0));
       await post(on(cycle('p2', 70), 70));
       expect(await standing()).toEqual(['active', at(100)]);
       expect(await did(on(refund('p1', 71), 71))).toEqual(['none', 'older']);
       expect(await standing()).toEqual(['active', at(100)]);
-      // Nothing paid ends after it: the end is the last that is still paid, which none is now.
+      // No payment is left, so the end stays and the licence is suspended.
       expect(await did(on(refund('p2', 72), 72))).toEqual(['suspended', null]);
       expect(await standing()).toEqual(['suspended', at(100)]);
       expect(await did(on(refund('p2', 73, 'refund_failed'), 73))).toEqual(['reinstated', null]);
@@ -341,14 +341,14 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await did(on(refund('p9', 74), 74))).toEqual(['none', 'unknown_payment']);
       const [open] = (await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[];
       expect(open).toMatchObject({ event: 'refunded', reason: 'unknown_payment', state: 'open' });
-      // It was of a payment that comes later.
+      // The refund was for a payment that arrives later.
       await post(on(cycle('p9', 40), 40));
       expect(((await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[]).map(({ id }) => id)).not.toContain(
         open!.id,
       );
     });
 
-    it('moves the end back to what is still paid, and suspends where that is over', async () => {
+    it('moves the end back to the last paid time, and suspends if that is over', async () => {
       await post(on(first(), 65));
       await post(on(cycle('p2', 66, { lines: [{ line: '1', paid_until: at(200) }] }), 66));
       order = `${order}-later`;
@@ -367,15 +367,15 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     it.each<[string, string, (told: Thing[]) => Thing[]]>([
       ['in order', 'suspended', (told) => told],
       ['each twice', 'suspended', (told) => told.flatMap((one) => [one, one])],
-      // It has expired by then, and stays so.
+      // The licence has expired by then, and stays expired.
       ['the renewal late', 'expired', (told) => [told[0]!, told[2]!, told[1]!]],
       ['backwards', 'none', (told) => [...told].reverse()],
       ['backwards and each twice', 'none', (told) => [...told].reverse().flatMap((one) => [one, one])],
-    ])('ends what the cycle that runs had paid when it is given back, told %s', async (_, is, arrive) => {
+    ])('ends the current cycle when its payment is refunded, received %s', async (_, is, arrive) => {
       const told = [on(first(), 0), on(cycle('p2', 70), 70), on(refund('p2', 72), 72)];
       let latest: Thing = {};
       for (const one of arrive(told)) latest = line(await post(one));
-      // Cycle 1 is still paid, and over. A payment that comes after its refund issues nothing.
+      // Cycle 1 is still paid, but over. A payment that arrives after its refund issues no licence.
       if (is === 'none') expect([latest.reason, latest.licenses]).toEqual(['refunded', []]);
       else expect(await standing()).toEqual([is, at(30)]);
       await post(on(refund('p2', 73, 'refund_failed'), 73));
@@ -386,21 +386,24 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ['in order', (told: Thing[]) => told],
       ['backwards', (told: Thing[]) => [...told].reverse()],
       ['each twice', (told: Thing[]) => told.flatMap((one) => [one, one])],
-    ])('keeps it while cycle 1 still covers, or cycle 3 is paid ahead, told %s', async (_, arrive) => {
-      const long = { lines: [{ line: '1', plan_id: plan, paid_until: at(95) }] };
-      const early = on(paid(0, { payment: 'p1', ...long }), 60);
-      for (const one of arrive([early, on(cycle('p2', 80), 80), on(refund('p2', 82), 82)])) await post(one);
-      expect(await standing()).toEqual(['active', at(95)]);
-      order = `${order}-ahead`;
-      const ahead = [
-        ...[on(first(), 0), on(cycle('p2', 70), 70), on(cycle('p3', 71), 71)],
-        on(refund('p2', 72), 72),
-      ];
-      for (const one of arrive(ahead)) await post(one);
-      expect(await standing()).toEqual(['active', at(101)]);
-    });
+    ])(
+      'keeps the licence while cycle 1 still covers it, or cycle 3 is paid ahead, received %s',
+      async (_, arrive) => {
+        const long = { lines: [{ line: '1', plan_id: plan, paid_until: at(95) }] };
+        const early = on(paid(0, { payment: 'p1', ...long }), 60);
+        for (const one of arrive([early, on(cycle('p2', 80), 80), on(refund('p2', 82), 82)])) await post(one);
+        expect(await standing()).toEqual(['active', at(95)]);
+        order = `${order}-ahead`;
+        const ahead = [
+          ...[on(first(), 0), on(cycle('p2', 70), 70), on(cycle('p3', 71), 71)],
+          on(refund('p2', 72), 72),
+        ];
+        for (const one of arrive(ahead)) await post(one);
+        expect(await standing()).toEqual(['active', at(101)]);
+      },
+    );
 
-    it('shows until when each line is paid, and whether it renews itself', async () => {
+    it('shows the paid-through date of each line, and whether it renews automatically', async () => {
       const lines = [
         { line: '1', plan_id: plan, paid_until: at(100) },
         { line: '2', plan_id: plan },
@@ -418,7 +421,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
         [null, true],
       ]);
       await post(on(cycle('p2', 80), 80));
-      // Another order renews the second line's licence.
+      // Another order renews the licence of the second line.
       const renewal = { line: '1', renews: `${order}:2`, sku: `waits-${order}`, paid_until: at(700) };
       await write.ok(`POST /shops/${SHOP}/map`, { sku: `waits-${order}`, plan_id: plan }, 201);
       await post({ ...on(paid(0, { lines: [renewal] }), 81), order: `${order}-2` });
@@ -427,7 +430,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
         [at(110), false],
         [at(700), true],
       ]);
-      // The end is what is paid, also once somebody has moved it by hand.
+      // The end follows the payments even after the seller has moved it by hand.
       const { id: licenseId } = await license();
       await write.ok(`POST /licenses/${licenseId}/renew`, { until: '2030-01-01' });
       await post(on(refund('p2', 85), 85));
@@ -442,7 +445,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ]);
     });
 
-    it('changes plan, number and end by an upgrade, and takes them back with its payment', async () => {
+    it('changes plan, number and end by an upgrade, and undoes them with its payment', async () => {
       const [small, large] = [await makePlan({ limit: 2 }), await makePlan({ limit: 5 })];
       const [one, other] = [`small-${order}`, `large-${order}`];
       const map = { sku: one, plan_id: small, quantity: 'slots' };
@@ -501,7 +504,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await has()).toEqual([bigger, 7, at(200), 'active']);
     });
 
-    it('keeps a renewal that finds no order until it does', async () => {
+    it('keeps a renewal until it finds its order', async () => {
       const { id } = await post(on(cycle('p2', 70), 70));
       const of = async () =>
         ((await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[]).filter(
@@ -514,7 +517,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     });
   });
 
-  it('renews an earlier order by a new one, and takes it back', async () => {
+  it('renews an earlier order by a new one, and undoes the renewal', async () => {
     await post(paid(0));
     const earlier = order;
     const renewal = { lines: [{ line: 'a', plan_id: plan, renews: `${earlier}:1` }] };
@@ -534,13 +537,13 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(event('chargeback_reversed', 32))).toEqual(['reinstated', null]);
     order = earlier;
     expect(await standing()).toEqual(['active', year(0, 2)]);
-    // By the licence's id, with a date of its own.
+    // This line names the licence's id, and has a date of its own.
     const { id } = await license();
     order = `${earlier}c`;
     await post(paid(40, { lines: [{ line: '1', sku: 'RENEW', renews: id, paid_until: '2031-01-01' }] }));
     order = earlier;
     expect((await standing())[1]).toBe('2031-01-01T23:59:59Z');
-    // The whole order, whose number has a colon.
+    // This line names the whole order, whose number has a colon.
     order = `${earlier}:d`;
     await post(paid(41));
     order = `${earlier}e`;
@@ -566,7 +569,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     });
   });
 
-  it('maps articles to plans, and runs what waited', async () => {
+  it('maps articles to plans, and runs the orders that waited', async () => {
     const skus = {
       lines: [
         { line: '1', sku: 'PRO 1/Y', quantity: 3 },
@@ -618,7 +621,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ['paid', { line: '1', action: 'issued', reason: null }],
       ['renewed', { line: '1', action: 'renewed', reason: null }],
     ]);
-    // Several plans for an article: several licences.
+    // Several plans for an article lead to several licences.
     await write.ok(`POST /shops/${SHOP}/map`, { ...entry, quantity: 'licenses' });
     const second = await makePlan();
     await write.ok(`POST /shops/${SHOP}/map`, { sku: 'PRO 1/Y', plan_id: second }, 201);
@@ -632,7 +635,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     const unsold = await makePlan();
     await write.ok(`POST /shops/${SHOP}/map`, { sku: 'UNSOLD', plan_id: unsold }, 201);
     const message = await write.refused(`DELETE /plans/${unsold}`, undefined, 'CONFLICT');
-    expect(message).toBe(`Plan ${unsold} is what shop ${SHOP} sells as "UNSOLD", and stays.`);
+    expect(message).toBe(`Shop ${SHOP} sells plan ${unsold} as "UNSOLD", so the plan cannot be deleted.`);
     for (const sku of ['OTHER', 'UNSOLD']) await write.ok(`DELETE /shops/${SHOP}/map/${sku}`, undefined, 204);
     await write.ok(`DELETE /plans/${unsold}`, undefined, 204);
     await write.ok(`DELETE /shops/${SHOP}/map/${encodeURIComponent('PRO 1/Y')}`, undefined, 204);
@@ -640,7 +643,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await write.ok(`GET /shops/${SHOP}/map`)).toEqual([]);
   });
 
-  it('does not wait once the money is back', async () => {
+  it('does not wait once an order is refunded', async () => {
     const skus = { lines: [{ line: '1', sku: 'UNMAPPED' }] };
     await post(paid(0, skus));
     expect(await post(event('refunded', 10))).toMatchObject({
@@ -677,7 +680,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(event('refunded', 30))).toEqual(['cancelled', null]);
   });
 
-  it('does not apply a rule to what came before it', async () => {
+  it('does not apply a rule to earlier events', async () => {
     await post(paid(0));
     await post(event('refunded', 10));
     await write.ok(`PATCH /shops/${SHOP}`, { rules: { refunded: 'cancel' } });
@@ -685,7 +688,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect((await standing())[0]).toBe('suspended');
   });
 
-  it('issues nothing for a test, unless there is a plan for tests', async () => {
+  it('issues nothing for a test, unless the shop has a plan for tests', async () => {
     expect(await did(paid(0, { test: true }))).toEqual(['none', 'test']);
     const testPlan = await makePlan({ limit: 1 });
     await write.ok(`PATCH /shops/${SHOP}`, { test_plan_id: testPlan });
@@ -693,7 +696,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     order = `${sold}-test`;
     expect(await did(paid(0, { test: true, lines: [{ line: '1', sku: 'ANY' }] }))).toEqual(['issued', null]);
     expect(await license()).toMatchObject({ plan_id: testPlan });
-    // A test neither ends nor prolongs what was sold.
+    // A test neither ends nor prolongs a sold licence.
     order = `${sold}-sold`;
     await post(paid(0));
     expect(await did(event('refunded', 10, { test: true }))).toEqual(['none', 'test']);
@@ -708,13 +711,13 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
   it('keeps what the seller changed by hand', async () => {
     await post(paid(0));
     const { id } = await license();
-    // Suspended by hand: no event of the order lifts that, and a late duplicate does nothing.
+    // After a suspension by hand, no event of the order lifts it, and a late duplicate does nothing.
     await write.ok(`POST /licenses/${id}/suspend`, { reason: 'abuse' });
     expect(await did(event('renewed', 10))).toEqual(['renewed', 'suspended']);
     expect(await did(event('charged_back', 11))).toEqual(['none', 'suspended']);
     expect(await did(event('chargeback_reversed', 12))).toEqual(['none', 'suspended']);
     expect(await standing()).toEqual(['suspended', year(0, 2)]);
-    // Reinstated by hand after a refund.
+    // The seller reinstates it by hand after a refund.
     await write.ok(`POST /licenses/${id}/reinstate`);
     const refund = event('refunded', 20);
     expect(await did(refund)).toEqual(['suspended', null]);
@@ -722,7 +725,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     expect(await did(refund)).toEqual(['suspended', null]);
     await post(event('subscription_ended', 21));
     expect((await standing())[0]).toBe('active');
-    // Prolonged by hand: a renewal counts from there.
+    // After a renewal by hand, the next renewal counts from there.
     await write.ok(`POST /licenses/${id}/renew`, { until: '2030-01-01T00:00:00Z' });
     await post(event('renewed', 5));
     expect(await standing()).toEqual(['active', '2031-01-01T00:00:00Z']);
@@ -735,7 +738,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     });
   });
 
-  it('shows an order to the name that posted it, and to nobody else of its scope', async () => {
+  it('shows an order to the name that posted it, and to no other of its scope', async () => {
     const { id } = await post(paid(0));
     const other = await service.withToken('issue', `other ${order}`);
     await other.refused(`GET /orders/${id}`, undefined, 'NOT_FOUND');
@@ -745,7 +748,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     const licenseId = (await license()).id as number;
     for (const reference of [`${SHOP}:${order}:1`, `${SHOP}:none:1`])
       await other.refused('POST /licenses', { plan_id: plan, reference }, 'NOT_FOUND');
-    // Whether there is such a licence is not told: it waits like one that does not exist.
+    // The answer does not reveal whether such a licence exists: the line waits as for an unknown one.
     const elsewhere = { shop: `other-${order}` };
     for (const renews of [licenseId, 99_999_999, order])
       expect(
@@ -757,7 +760,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
           other,
         ),
       ).toEqual(['waiting', 'unknown_order']);
-    // Another name gets it by the seller alone.
+    // Only the seller can give the shop to another name.
     await write.ok(`PATCH /shops/${elsewhere.shop}`, { token: 'shop' });
     await other.refused('POST /orders', { ...paid(0), ...elsewhere }, 'NOT_FOUND');
     expect(await issue.ok(`GET /orders?shop=${elsewhere.shop}`)).toHaveLength(3);
@@ -766,7 +769,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       events: [{ event: 'paid', actor: 'token:shop' }],
     });
     expect(await issue.ok(`GET /orders?order=${order}`)).toMatchObject([{ id, customer: 'jo@example.com' }]);
-    // A token of the same name goes on; a larger scope may do everything.
+    // A token of the same name may continue. A larger scope may do everything.
     expect(await did(event('refunded', 10), write)).toEqual(['suspended', null]);
     await service.read.ok(`GET /orders/${id}`);
     await service.read.refused('POST /orders', paid(0), 'FORBIDDEN');
@@ -891,7 +894,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
     await write.refused('POST /orders/999999/confirm', {}, 'NOT_FOUND');
   });
 
-  it('adds a customer that an order came without', async () => {
+  it('adds a customer to an order that came without one', async () => {
     await post(paid(0, { customer: undefined }));
     expect(await license()).toMatchObject({ customer: null });
     await post(event('renewed', 10, { customer: { email: 'Jo@Example.com' } }));
@@ -908,7 +911,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
 
   describe('amounts', () => {
     const money = (amount: number, currency = 'EUR') => ({ amount, currency });
-    /** the kept sums of the order's shop, without those of other tests */
+    /** Returns the stored sums. `beforeEach` deletes those of other tests. */
     const sums = async () => {
       const found = await service.db(table(service.db, 'money_sums')).orderBy(['month', 'currency']);
       return found.map(({ month, currency, paid: got, refunded }) => [month, currency, got, refunded]);
@@ -926,7 +929,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       const renewal = event('renewed', 10, { ...money(4900), payment: 'b' });
       await post(renewal);
       await post(renewal);
-      // Another message about the same payment.
+      // This is another message about the same payment.
       await post(event('renewed', 11, { ...money(4900), payment: 'b', event_id: 'again' }));
       await post(event('refunded', 20, { ...money(1000), payment: 'b', partial: true }));
       await post(event('payment_failed', 25, money(4900)));
@@ -949,7 +952,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       expect(await sums()).toEqual([[month, 'EUR', 9800, 1000]]);
     });
 
-    it('never adds currencies, and takes a refund that failed back', async () => {
+    it('never adds up different currencies, and undoes a refund that failed', async () => {
       await post(paid(0, money(4900, 'USD')));
       await post(event('refunded', 10, { ...money(4500, 'EUR'), partial: true, payment: 'x' }));
       await post(event('charged_back', 20, money(4900, 'USD')));
@@ -964,7 +967,7 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       ]);
     });
 
-    it('counts no tests, and waits for no licence', async () => {
+    it('does not count tests, and counts an order before its licence', async () => {
       await post(paid(0, { ...money(4900), test: true }));
       order = `${order}-2`;
       await post(paid(0, { ...money(700), lines: [{ line: '1', sku: 'unmapped' }] }));

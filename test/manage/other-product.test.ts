@@ -7,7 +7,7 @@ import { eventually } from '../support/processes';
 import { ONE_BACKEND, PREFIX } from '../support/service';
 import { startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
 
-/** A licence that moves to a plan of another product, such as from Gallery Pro to the club: by hand and by an order. */
+/** Tests a licence that moves to a plan of another product, such as from Gallery Pro to the club: by hand and by an order. */
 
 describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => {
   let service: Managed;
@@ -16,7 +16,7 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
   let plans: { pro: number; club: number; other: number };
   beforeAll(async () => {
     receiver = await startReceiver();
-    // The library's receiver refuses timestamps that are not of these minutes.
+    // The receiver's library refuses timestamps that are not current.
     const own = { ...(await settings()), LICENSING_WEBHOOK_NETWORKS: '127.0.0.0/8' };
     service = await startManaged(own, new Date());
     const { write } = service;
@@ -51,7 +51,7 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
     const query = new URLSearchParams({ license_key: key, identifier: SITE });
     return (await fetch(`${service.url}${PREFIX}/downloads/${gallery}?${String(query)}`)).status;
   };
-  /** What must be the same afterwards, and what was told. */
+  /** Expects what must be the same after the move, and what the receiver was sent. */
   const expectMoved = async ({ id, license_key, expires_at }: Thing, limit: number) => {
     expect(await service.write.ok(`GET /licenses/${id}`)).toMatchObject({
       ...{ product: 'Club', plan_id: plans.club, activation_limit: limit, activations_used: 1, expires_at },
@@ -76,9 +76,9 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
     const said = await service.write.refused(call, { plan_id: plans.club }, 'CONFLICT', 'plan_id');
     const lost = await service.write.refused(call, { plan_id: plans.other }, 'CONFLICT', 'plan_id');
     expect(said).toMatch(
-      /is of Club, and licence \d+ of Gallery\. Club includes Gallery, so its sites go on\./,
+      /belongs to Club, and licence \d+ to Gallery\. Club includes Gallery, so its sites keep getting updates\./,
     );
-    expect(lost).toContain('Then the licence covers Gallery no more.');
+    expect(lost).toContain('The licence would no longer cover Gallery.');
     expect(await service.write.ok(`GET /licenses/${license.id}`)).toMatchObject({ plan_id: plans.pro });
     await service.write.ok(call, { plan_id: plans.club, other_product: true });
     await expectMoved(license, 9);
@@ -99,7 +99,7 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
     await expectMoved(license, 9);
   });
 
-  it('follows an upgrade in the shop, whose article is in the map', async () => {
+  it('follows an upgrade in the shop, if its article is mapped', async () => {
     const body = { shop: 'fair', order: '7', event: 'paid', lines: [{ line: '1', plan_id: plans.pro }] };
     const at = (minutes: number) => new Date(service.clock.now.getTime() - minutes * 60_000).toISOString();
     const paid = await service.issue.ok('POST /orders', { ...body, at: at(9) });

@@ -12,7 +12,7 @@ import {
   startTestService,
 } from '../support/service';
 
-/** What a shop's token may do (docs/tokens.md). */
+/** The calls that a shop's token may make (docs/tokens.md). */
 const FOR_SHOPS = new Set([
   'GET /me',
   'GET /products',
@@ -33,7 +33,7 @@ const FOR_SHOPS = new Set([
   'POST /orders',
   'GET /orders/{id}',
 ]);
-/** Reading, for `write` only. */
+/** The calls that only read, but need the scope `write`. */
 const FOR_WRITERS = new Set([
   'GET /tokens',
   'GET /shops',
@@ -45,11 +45,11 @@ const FOR_WRITERS = new Set([
   'GET /webhooks/{id}',
   'GET /webhooks/{id}/deliveries',
 ]);
-/** For every scope but `issue`, though it is a POST. */
+/** The calls for every scope but `issue`, although they are POST. */
 const FOR_READERS = new Set(['POST /why', 'POST /mail-texts/{name}/{language}/preview']);
 
 const CALLS = OPERATIONS.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-/** With an id that nothing has. */
+/** Fills in an id that does not exist. */
 const callNothing = (call: string) => call.replace(/\{\w+\}/g, '999999');
 
 describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
@@ -62,7 +62,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
     await service.stop();
   });
 
-  /** The status of each call, by a client whose failures no other test counts. */
+  /** Returns the status of each call, from a network of its own, because failures are counted by client. */
   const statuses = async (token: string, network: number) => {
     const found: Record<string, string> = {};
     for (const [i, call] of CALLS.entries()) {
@@ -85,7 +85,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
       expect(await statuses(token, i)).toEqual(all('401 UNAUTHORIZED Bearer'));
   });
 
-  it('lets each scope do what the contract says, and answers 403 to all else', async () => {
+  it('lets each scope do what the contract says, and answers 403 to everything else', async () => {
     for (const { scope, client, may } of [
       { scope: 'issue', client: service.issue, may: (call: string) => FOR_SHOPS.has(call) },
       {
@@ -103,7 +103,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
     expect(Object.values(found).filter((answer) => /^40[13]/.test(answer))).toEqual([]);
   });
 
-  it('takes the word Bearer in any case, and no other scheme', async () => {
+  it('accepts the word Bearer in any case, and no other scheme', async () => {
     const status = async (authorization: string) =>
       (await service.as('').send('GET /me', { headers: { Authorization: authorization } })).status;
     expect(await status(`bearer ${service.read.token}`)).toBe(200);
@@ -112,7 +112,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
       expect(await status(other)).toBe(401);
   });
 
-  it('says who calls', async () => {
+  it('names the caller', async () => {
     expect(await service.read.ok('GET /me')).toEqual({
       name: 'reader',
       scope: 'read',
@@ -152,7 +152,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
         await service.issue.refused(`GET /licenses/${id}${part}`, undefined, 'NOT_FOUND');
       for (const action of ['suspend', 'reinstate', 'renew', 'cancel'])
         await service.issue.refused(`POST /licenses/${id}/${action}`, {}, 'NOT_FOUND');
-      // What the scope never allows, whosever licence it is.
+      // The scope never allows these, even for the shop's own licence.
       for (const action of ['revoke', 'rekey', 'reveal'])
         await service.issue.refused(`POST /licenses/${id}/${action}`, {}, 'FORBIDDEN');
     }
@@ -165,7 +165,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
     expect(await rows(service.db, 'licenses')).toEqual(before);
   });
 
-  it('does not tell a shop about the reference of another', async () => {
+  it('does not reveal to a shop the reference of another shop', async () => {
     const planId = await givePlan(service.db);
     await giveLicense(service.db, planId, { reference: 'taken-1', customer: 'jane@example.com' });
     const message = await service.issue.refused(
@@ -175,7 +175,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
       'reference',
     );
     expect(message).not.toMatch(/jane|licence \d/);
-    // A write token sees all of them.
+    // A write token sees the licences of all shops.
     await service.write.ok('POST /licenses', { plan_id: planId, reference: 'taken-1' });
   });
 
@@ -203,7 +203,7 @@ describe.each(ONE_BACKEND)('the scopes of tokens, on %s', (_, settings) => {
 });
 
 describe.each(ONE_BACKEND)('limits and revocation, on %s', (_, settings) => {
-  it('counts the calls of each token apart', async () => {
+  it('counts the calls of each token separately', async () => {
     const service = await startManaged({ ...(await settings()), LICENSING_MANAGE_RATE_LIMIT: '5' });
     try {
       const calls = async (client: typeof service.read, n: number) =>

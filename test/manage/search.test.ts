@@ -10,7 +10,7 @@ import { operator } from '../support/operator';
 import { temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace, testConfig } from '../support/service';
 
-/** The search over HTTP, after each way to change a name, a label or an address. */
+/** Tests the search over HTTP, after each way to change a name, a label or an address. */
 
 describe('a text', () => {
   test.each([
@@ -63,7 +63,7 @@ describe.each(DATABASE_KINDS)('the search, on %s', (kind) => {
   const words = async (id: number) =>
     service.db(table(service.db, 'search_words')).where({ license_id: id }).orderBy('word').pluck('word');
 
-  test('finds the beginning of any word of an address, also of several', async () => {
+  test('finds the beginning of any word of an address, and of several words', async () => {
     const { id } = await issue({ customer: 'jane.roe@mail-example.org' });
     for (const q of [
       'jane',
@@ -82,7 +82,7 @@ describe.each(DATABASE_KINDS)('the search, on %s', (kind) => {
     expect(await found('roe', { status: 'suspended' })).toEqual([]);
   });
 
-  test('finds by the name that an order tells, and by the one that the seller chooses', async () => {
+  test('finds by the name in an order, and by the name that the seller chooses', async () => {
     const order = {
       ...{ shop: 'own', order: 'A-1', event: 'paid', at: '2026-11-20T10:00:00Z' },
       customer: { email: 'buyer@one.example', name: 'Annika Müller-Özil' },
@@ -96,7 +96,7 @@ describe.each(DATABASE_KINDS)('the search, on %s', (kind) => {
     expect(await customers('özil')).toEqual(['buyer@one.example']);
     await write.ok('PATCH /customers/buyer@one.example', { name: 'Annika Tischler' });
     expect(await found('tisch')).toEqual([id]);
-    // The order still has it.
+    // The order still has the old name.
     expect(await found('Müller')).toEqual([id]);
     await write.ok('PATCH /customers/buyer@one.example', { email: 'other@two.example' });
     expect(await found('two tischler')).toEqual([id]);
@@ -120,7 +120,7 @@ describe.each(DATABASE_KINDS)('the search, on %s', (kind) => {
     ]);
   });
 
-  test('pages through many, by each order, without one twice', async () => {
+  test('pages through many licences, in each order, without repeating one', async () => {
     const ids: number[] = [];
     for (let i = 0; i < 12; i++)
       ids.push((await issue({ customer: `many${i % 5}.many@four.example` })).id as number);
@@ -149,7 +149,7 @@ describe.each(DATABASE_KINDS)('the search, on %s', (kind) => {
     expect(await found('quittung')).toEqual([]);
   });
 
-  test('finds what an import brings, also a name that it changes here', async () => {
+  test('finds imported licences, and a name that an import changes', async () => {
     const own = operator(place);
     const { id } = await issue({ customer: 'moved@six.example' });
     await write.ok('PATCH /customers/moved@six.example', { name: 'Petra Ofen' });
@@ -167,7 +167,7 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
   let db: Db;
   afterAll(() => db.destroy());
 
-  test('fills the words of what is there, and again after it was killed', async () => {
+  test('fills the words of existing licences, and again after it was killed', async () => {
     const settings = await newPlace(kind);
     const { database, tablePrefix } = testConfig(settings);
     db = openDatabase(database, tablePrefix, 2);
@@ -201,7 +201,7 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
     expect(JSON.stringify(plans)).toContain('search_words_word_license_id');
   });
 
-  test('follows what an earlier version changed meanwhile', async () => {
+  test('includes changes that an earlier version made meanwhile', async () => {
     const now = new Date();
     const plan = await givePlan(db);
     const { id } = await giveLicense(db, plan, { customer: 'late@example.com' }, now);

@@ -17,10 +17,10 @@ import {
 import { giveRelease, makePackage } from '../support/packages';
 import { ONE_BACKEND, givePlan } from '../support/service';
 
-/** The operator's API by a browser's session (docs/tokens.md). */
+/** Tests the operator's API with a browser's session (docs/tokens.md). */
 
 const MINUTE = 60_000;
-/** What the contract excepts from signing in again (docs/pages.md), in its order. */
+/** The calls that need no recent sign-in (docs/pages.md), in that order. */
 const GOES_ON = {
   issue: ['POST /licenses'],
   renew: ['POST /licenses/{id}/renew'],
@@ -34,14 +34,14 @@ const GOES_ON = {
   'take an undelivered mail off the list': ['POST /mails/{id}/dismiss'],
   'run or settle orders': ['POST /shops/{name}/run'],
 };
-/** What it excepts by what is sent, which the operation judges. */
+/** The calls for which the operation decides that, by the fields that are sent. */
 const GOES_ON_WITH = {
   notes: ['PATCH /licenses/{id}', 'PATCH /customers/{customer}'],
   drafts: ['POST /products/{id}/releases', 'PATCH /releases/{id}'],
   reading: ['POST /imports'],
 };
 
-/** What is judged only after it was read. */
+/** Bodies for calls that are judged only after their body was read. */
 const BODIES: Record<string, object> = {
   'PATCH /licenses/{id}': { customer: 'b@example.com' },
   'PATCH /customers/{customer}': { name: 'Another' },
@@ -68,11 +68,11 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
       { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null },
       service.clock.now,
     );
-  /** Sends a call with a session's cookie, from a page of ours unless the headers say otherwise. */
+  /** Sends a call with a session's cookie, from a page of the service unless the headers differ. */
   const send = (cookie: string, call: string, { headers = { Origin: service.url }, ...sent }: Sent = {}) =>
     service.as('').send(call, { ...sent, headers: { Cookie: `licensing=${cookie}`, ...headers } });
 
-  it('is who opened it, with its scope, and its changes name it in the history', async () => {
+  it('acts as its opener, with its scope, and the history names it for its changes', async () => {
     const { cookie } = await root();
     expect((await send(cookie, 'GET /me', { headers: {} })).body.data).toEqual({
       name: 'root',
@@ -102,7 +102,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
     expect((await issue(other.cookie)).body.data.id).not.toBe(first.body.data.id);
   });
 
-  it('refuses what changes something when another origin’s page, or none, sends it', async () => {
+  it('refuses a change from a page of another origin, or from none', async () => {
     const { cookie } = await root();
     const call = `POST /licenses/${license.id}/suspend`;
     const { host } = new URL(service.url);
@@ -131,7 +131,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
       expect((await send(cookie, 'POST /why', { headers, body: { about: 'x' } })).status).toBe(200);
   });
 
-  it('asks to sign in again after an hour, except for reading and for what the contract names', async () => {
+  it('asks to sign in again after an hour, except for reading and for the calls that the contract names', async () => {
     const changing = OPERATIONS.filter(({ method, scope }) => method !== 'get' && scope === 'write');
     const nameOf = ({ method, path }: Operation) => `${method.toUpperCase()} ${path}`;
     const partly = changing.filter(({ noRecentSignInWith: goesOnWith }) => goesOnWith !== undefined);
@@ -213,7 +213,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
     return caller;
   }
 
-  it('is refused when it has ended, with what opened it, and beside a wrong token', async () => {
+  it('is refused when it or its opener has ended, and next to a wrong token', async () => {
     const { id, token } = await service.withToken('write', 'pasted');
     const opened = await openOperatorSession(service.db, { caller: await callerOf(token) }, NOW);
     if ('refused' in opened) throw new Error(opened.refused);
@@ -234,7 +234,7 @@ describe.each(ONE_BACKEND)('the operator’s API by session, on %s', (_, setting
     expectRefusal(await send(customer.cookie, 'GET /me'), 'UNAUTHORIZED');
   });
 
-  it('may upload, and is looked at again when the file is there', async () => {
+  it('may upload, and is checked again when the file has arrived', async () => {
     const { cookie } = await root();
     async function* body() {
       yield Buffer.from('PK');
@@ -265,7 +265,7 @@ describe('the cookies', () => {
   };
   const path = '/api/index.php/v1/licensing';
 
-  it('are for the pages alone, and for no script', () => {
+  it('are only for the pages, and for no script', () => {
     expect(cookies('https://shop.example')).toEqual([
       `licensing=SECRET; Path=${path}; HttpOnly; SameSite=Strict; Secure`,
       `licensing_my=; Path=${path}/pages/my; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,
@@ -275,7 +275,7 @@ describe('the cookies', () => {
     );
   });
 
-  it('have the folder of the site, which the web server tells', () => {
+  it('have the folder of the site, which the web server sends', () => {
     expect(cookies('https://shop.example', { 'X-Forwarded-Prefix': '/joomla' })).toEqual([
       `licensing=SECRET; Path=/joomla${path}; HttpOnly; SameSite=Strict; Secure`,
       `licensing_my=; Path=/joomla${path}/pages/my; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,

@@ -7,7 +7,7 @@ import { giveRelease } from '../support/packages';
 import { eventually } from '../support/processes';
 import { ONE_BACKEND, PREFIX } from '../support/service';
 
-/** Subscriptions: the grace in which a renewal is awaited, and payments that fail. */
+/** Tests subscriptions: the grace period in which a renewal is awaited, and payments that fail. */
 
 const DAY = 86_400_000;
 const START = new Date('2026-11-24T12:00:00Z');
@@ -48,7 +48,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
 
   const at = (days: number) => new Date(START.getTime() + days * DAY);
   const text = (days: number) => at(days).toISOString().replace('.000', '');
-  /** Tells it at its time, unless the service's clock is set to another. */
+  /** Posts an event at its own time, unless `clock` sets the service's clock to another time. */
   const tell = async (event: string, days: number, more: Thing = {}, clock = days) => {
     service.clock.now = at(clock);
     const answer = await service.issue.ok('POST /orders', {
@@ -77,7 +77,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
   };
   const mails = () => server.received.filter(({ to }) => to.includes(`${order.toLowerCase()}@example.com`));
 
-  it('refuses nothing when a renewal is an hour late, and adds the grace once', async () => {
+  it('refuses nothing if a renewal is an hour late, and adds the grace once', async () => {
     const { id, license_key: key } = await subscribe();
     expect(await ends(id)).toEqual([text(33), text(30), true, 'active']);
     service.clock.now = at(30 + 1 / 24);
@@ -85,27 +85,27 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     const told = await write.ok(`GET /orders?shop=shop&order=${order}`);
     const shown = await write.ok(`GET /orders/${(told as Thing[])[0]!.id}`);
     expect(shown.lines).toMatchObject([{ paid_until: text(30), renews_itself: true }]);
-    // By the plan's duration, from the paid end.
+    // The renewal adds the plan's duration to the paid end.
     expect((await tell('renewed', 30 + 1 / 24, { payment: 'p1' })).action).toBe('renewed');
     expect(await ends(id)).toEqual([text(63), text(60), true, 'active']);
-    // Longer than the grace: from its own time.
+    // This renewal comes after the grace, so it counts from its own time.
     await tell('renewed', 64, { payment: 'p2' });
     expect(await ends(id)).toEqual([text(97), text(94), true, 'active']);
   });
 
-  it('takes the grace away with the subscription, at once, whenever it is told', async () => {
+  it('removes the grace at once when the subscription ends, whenever the event arrives', async () => {
     const { id, license_key: key } = await subscribe();
     service.clock.now = at(31);
     expect(await validate(key)).toMatchObject({ valid: true });
     expect(await tell('subscription_ended', 30, {}, 31)).toMatchObject({ action: 'none', reason: 'rule' });
     expect(await ends(id)).toEqual([text(30), text(30), false, 'expired']);
     expect(await validate(key)).toMatchObject({ valid: false });
-    // Taken up again: what was not paid for is not given.
+    // A resumed subscription does not get the unpaid time.
     await tell('renewed', 32, { payment: 'p1', renews_itself: true });
     expect(await ends(id)).toEqual([text(65), text(62), true, 'active']);
     const actions = (await write.ok(`GET /licenses/${id}/events`)) as Thing[];
     expect(actions.map(({ action }) => action as string)).toEqual(['renew', 'set-end', 'issue']);
-    // A test of the sender changes nothing that was sold.
+    // A test event does not change a sold licence.
     await tell('subscription_ended', 33, { test: true });
     expect(await ends(id)).toEqual([text(65), text(62), true, 'active']);
   });
@@ -130,17 +130,17 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     expect(await write.ok('PATCH /shops/shop', { grace: null })).toMatchObject({ grace: null });
   });
 
-  it('is renewed by hand from what is paid, and keeps the grace', async () => {
+  it('is renewed by hand from the paid end, and keeps the grace', async () => {
     const { id } = await subscribe();
     service.clock.now = at(31);
     await write.ok(`POST /licenses/${id}/renew`, { for: '30d' });
     expect(await ends(id)).toEqual([text(63), text(60), true, 'active']);
-    // An end that somebody sets is the end.
+    // An end that the seller sets has no grace.
     await write.ok(`POST /licenses/${id}/renew`, { until: text(70) });
     expect(await ends(id)).toEqual([text(70), text(70), true, 'active']);
     await tell('payment_failed', 69);
     expect(await ends(id)).toEqual([text(70), text(70), true, 'active']);
-    // The next payment counts from it, and has the grace again.
+    // The next payment counts from that end, and has the grace again.
     await tell('renewed', 70, { payment: 'p1' });
     expect(await ends(id)).toEqual([text(103), text(100), true, 'active']);
     await renew(service.db, id, { until: null }, { actor: 'test', now: at(71) });
@@ -149,7 +149,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     expect(await ends(id)).toEqual([null, null, false, 'active']);
   });
 
-  it('has no grace when a payment in it is refunded, and gets what is still paid', async () => {
+  it('loses the grace when a payment in it is refunded, and keeps the time that is still paid', async () => {
     const { id } = await subscribe();
     service.clock.now = at(31);
     expect((await tell('refunded', 31, { payment: 'p0' })).action).toBe('suspended');
@@ -160,7 +160,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     expect(await ends(id)).toEqual([text(63), text(60), true, 'active']);
   });
 
-  it('downloads after its end what appeared while it was paid', async () => {
+  it('downloads after its end the versions that appeared while it was paid', async () => {
     const { license_key: key } = await subscribe();
     await giveRelease(service, { version: '1.0', date: at(29), productId: 42 });
     await giveRelease(service, { version: '2.0', date: at(32), productId: 42 });
@@ -174,7 +174,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     expect(await download()).toContain('1.0');
   });
 
-  it('mails where to pay once for each period, in the customer’s language', async () => {
+  it('mails the payment link once for each period, in the customer’s language', async () => {
     const { id } = await subscribe();
     const customer = { email: `${order}@example.com`, language: 'de' };
     await tell('payment_failed', 30, { payment: 'p1', customer });
@@ -185,7 +185,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     expect(mails()[0]!.text).toContain('Aktualisierungen funktionieren bis 27.12.2026.');
     await tell('payment_failed', 31, { payment: 'p1' });
     await tell('renewed', 32, { payment: 'p1' });
-    // What is told late, once the payment has come, matters no more.
+    // A failure that arrives after the payment no longer matters.
     await tell('payment_failed', 31.5, { payment: 'p1' }, 32);
     const queued = async () =>
       (await service.db(table(service.db, 'outbox')).where({ type: 'payment_failed', license_id: id }))
@@ -209,7 +209,7 @@ describe.each(ONE_BACKEND)('subscriptions, on %s', (_, settings) => {
     expect(await license(id)).toMatchObject({ revision: 2 });
   });
 
-  it('mails nobody without an address for it, for a test, or after the end of the subscription', async () => {
+  it('sends no mail without a payment link, for a test, or after the end of the subscription', async () => {
     const { id } = await subscribe();
     await tell('payment_failed', 29, { test: true });
     await write.ok('PATCH /shops/shop', { billing_url: null });

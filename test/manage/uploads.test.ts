@@ -20,7 +20,7 @@ import { eventually, residentMemory, temporaryFolder } from '../support/processe
 import { ONE_BACKEND, createMariaDbDatabase, givePlan, rows } from '../support/service';
 import { openMigrated, startServiceProcess } from '../support/service-process';
 
-/** Packages that arrive over the operator's API (docs/operator-api.md). */
+/** Tests uploads of packages over the operator's API (docs/operator-api.md). */
 
 const SERVER = 'https://shop.example/licensing-updates/pkg_example.xml';
 
@@ -62,7 +62,7 @@ describe.each(ONE_BACKEND)('uploads, on %s', (_, settings) => {
   };
   const files = () => readdirSync(service.packagesDir).sort();
 
-  it('whose client leaves while they are checked are checked no further, and leave nothing', async () => {
+  it('are no longer checked if their client leaves, and leave nothing', async () => {
     const archive = new ZipFile();
     const zeros = Buffer.alloc(60_000_000);
     for (let i = 0; i < 10; i++) archive.addBuffer(zeros, `${i}.bin`);
@@ -119,7 +119,7 @@ describe.each(ONE_BACKEND)('uploads, on %s', (_, settings) => {
     ).toEqual(['1.0.0']);
   });
 
-  it('takes a form with fields before and after the file', async () => {
+  it('accepts a form with fields before and after the file', async () => {
     const bytes = await packageOf('1.1.0');
     const answer = await form([
       ['version', '1.1.0'],
@@ -141,7 +141,7 @@ describe.each(ONE_BACKEND)('uploads, on %s', (_, settings) => {
     await write.refused(`POST /releases/${id}/publish`, {}, 'CONFLICT');
   });
 
-  it('says what is wrong with the folder of the packages, and publishes nothing', async () => {
+  it('reports what is wrong with the folder of the packages, and publishes nothing', async () => {
     const before = await published();
     const aside = `${service.packagesDir}.aside`;
     renameSync(service.packagesDir, aside);
@@ -285,7 +285,7 @@ describe.each(ONE_BACKEND)('uploads, on %s', (_, settings) => {
 
 const MEGABYTES = runs(64, 256);
 
-it(`takes a package of ${MEGABYTES} MB in little memory`, async () => {
+it(`accepts a package of ${MEGABYTES} MB in little memory`, async () => {
   const settings = { LICENSING_DATABASE_URL: await createMariaDbDatabase() };
   const db = await openMigrated(settings);
   const service = await startServiceProcess(settings);
@@ -298,7 +298,7 @@ it(`takes a package of ${MEGABYTES} MB in little memory`, async () => {
         body,
         headers: { 'Content-Type': 'application/zip' },
       });
-    // What a first upload takes once is no part of it.
+    // A first upload allocates memory that later ones reuse, which must not be measured.
     expect((await upload((await makePackage({}, 8_000_000)).bytes, '1.0.0')).status).toBe(201);
     const { bytes } = await makePackage({}, MEGABYTES * 1_000_000);
     const pid = service.process.pid as number;
@@ -308,7 +308,7 @@ it(`takes a package of ${MEGABYTES} MB in little memory`, async () => {
     const answer = await upload(bytes, '2.0.0');
     clearInterval(timer);
     expect([answer.status, answer.body.data.file_size]).toEqual([201, bytes.length]);
-    // A package that was held whole would show as its own size.
+    // A package held in memory as a whole would add its own size.
     expect(most - before).toBeLessThan(0.8 * MEGABYTES);
   } finally {
     await service.stop();

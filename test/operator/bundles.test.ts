@@ -154,7 +154,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
       expect(await said(['product', 'remove', '43'])).toMatchObject({
         code: 1,
         text: expect.stringMatching(
-          /43 is included in product 40, and stays\..*"licensing product edit 40 --includes"/,
+          /43 is included in product 40, so it cannot be deleted\..*"licensing product edit 40 --includes"/,
         ),
       });
     });
@@ -169,7 +169,7 @@ describe.each(ONE_KIND)('in %s', (kind) => {
     );
     expect(await why()).not.toContain('no published version');
     expect((await said(['license', 'show', String(id)])).text).toContain(
-      'covers too Acme Forms (42), Acme Photos (43)',
+      'also covers Acme Forms (42), Acme Photos (43)',
     );
     await request(service.url).get(`${PREFIX}/downloads/44?dlid=${key}`).expect(403);
     const body = { license_key: key, identifier: 'shop.example', product_id: 44 };

@@ -90,7 +90,7 @@ describe('help', () => {
 });
 
 describe('a usage error', () => {
-  const notKept = new RegExp(`^(?!.*${KEY}).*It must not hold a licence key`);
+  const notKept = new RegExp(`^(?!.*${KEY}).*It must not contain a licence key`);
   const noAddress = new RegExp(
     `^(?!.*${KEY}).*The customer must be an e-mail address such as jane@example\\.com, or "Jane Roe <`,
   );
@@ -115,7 +115,7 @@ describe('a usage error', () => {
     [
       'no installed version',
       ['update-xml', 'try', 'https://shop.example/u.xml', '--key', '-', '--installed', ' '],
-      /--installed.*It must be the version the site has, as 1\.0\.0/,
+      /--installed.*It must be the version that is installed on the site, such as 1\.0\.0/,
     ],
     ['an unknown option', ['plan', 'list', '--colour'], /unknown option '--colour'/],
     ['a missing argument', ['license', 'show'], /missing required argument 'key'/],
@@ -318,7 +318,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.json(['migrate'])).toEqual({ run: pending });
     expect(await shop.run(['migrate'])).toEqual({
       code: 0,
-      stdout: 'The database was up to date already.\n',
+      stdout: 'The database was already up to date.\n',
       stderr: '',
     });
     service = await startTestService(settings);
@@ -382,7 +382,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       published_versions: [],
     });
     expect(await refused(['product', 'add', '--name', 'X', '--id', '42'])).toContain(
-      'Product 42 exists already.',
+      'Product 42 already exists.',
     );
     expect(await refused(['product', 'show', '99'])).toContain('There is no product 99.');
   });
@@ -413,7 +413,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       await shop.run(['plan', 'edit', String(added.id), '--name', 'Crew', '--duration', 'lifetime']),
     ).toEqual({ code: 0, stdout: `Plan ${added.id} is changed: Crew.\n`, stderr: '' });
     expect((await shop.run(['plan', 'edit', String(added.id), '--activation-type', 'device'])).stderr).toBe(
-      `note: the licences that are on plan ${added.id} already count by device too now.\n`,
+      `note: existing licences on plan ${added.id} now also count by device.\n`,
     );
     await shop.json(['plan', 'edit', String(added.id), '--activation-type', 'seat']);
     expect(await rows(service.db, 'plans')).toContainEqual(
@@ -440,7 +440,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const issued = await shop.json<LicenseJson>(['license', 'issue', '--plan', String(id)]);
     await shop.run(['license', 'revoke', String(issued.id)]);
     expect(await refused(['plan', 'remove', String(id)])).toBe(
-      `error: Plan ${id} has licences, and stays. Nothing is sold on it as long as you issue none. ` +
+      `error: Plan ${id} has licences, so it cannot be deleted. To stop selling it, issue no more licences on it. ` +
         `"licensing license list --plan ${id}" shows its licences.\n`,
     );
     const spare = await shop.json<{ id: number }>([...addPlan, '--name', 'Spare', '--activation-limit', '2']);
@@ -455,7 +455,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     );
     expect(await refused(['plan', 'remove', String(id)])).toContain(`There is no plan ${id}.`);
     expect(await refused(['product', 'remove', '77'])).toBe(
-      'error: Product 77 has plans or versions, and stays. A plan without licences can be removed ' +
+      'error: Product 77 has plans or versions, so it cannot be deleted. A plan without licences can be removed ' +
         '("licensing plan remove"), a version cannot.\n',
     );
     await shop.json(['product', 'add', '--id', '78', '--name', 'Unused']);
@@ -534,7 +534,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(nobodys).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(
-        /^note: licence \d+ names neither a customer nor an order\. To say whose one is: licensing license set-customer \d+ EMAIL\n$/,
+        /^note: licence \d+ names neither a customer nor an order\. To set the customer of one: licensing license set-customer \d+ EMAIL\n$/,
       ),
     });
     for (const whose of [
@@ -557,7 +557,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await shop.run(again)).toEqual({
       code: 0,
       stdout: key,
-      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" tells more.\n${kept}`,
+      stderr: `note: licence ${id}, which has this reference, is cancelled: its key does not work. "licensing license history ${id}" shows why.\n${kept}`,
     });
   });
 
@@ -620,7 +620,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     ]);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'note: the end has passed already: the licence is expired.\n',
+      stderr: 'note: this end is in the past, so the licence is already expired.\n',
     });
   });
 
@@ -690,13 +690,13 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(['license', 'issue', '--plan', '99'])).toContain('There is no plan 99.');
     expect(await refused([...own, '-'], '\n')).toContain('The key is empty');
     const taken = await refused([...own, 'Imported-Key-0001']);
-    expect(taken).toContain('A licence with this key exists already.');
+    expect(taken).toContain('A licence with this key already exists.');
     expect(taken).not.toContain('Imported-Key-0001');
     expect(await refused([...own, 'Other-Key', '--reference', 'order-1'])).toContain('has another key');
     const again = ['license', 'issue', '--reference', 'order-1', '--plan'];
     expect(await refused([...again, '2'])).toContain('is on plan 1');
     const others = await refused([...again, '1', '--customer', 'john@example.com']);
-    expect(others).toContain("another customer's");
+    expect(others).toContain('belongs to another customer');
     expect(others).not.toContain('jane@example.com');
     for (const count of ['1', '2'])
       expect(
@@ -704,7 +704,9 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       ).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringContaining('--reference: It names one licence, and cannot go with --count.'),
+        stderr: expect.stringContaining(
+          '--reference: It is for a single licence, and cannot be combined with --count.',
+        ),
       });
     expect(await rows(service.db, 'licenses')).toEqual(before);
     expect(await rows(service.db, 'events')).toEqual(eventsBefore);
@@ -788,7 +790,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     ]);
     const ordered = (JSON.parse(issued.stdout) as LicenseJson).id;
     expect(issued.stderr).toBe(
-      `note: licence ${own} is another. Say reference:${own} or id:${ordered} for this one, and id:${own} for that one.\n`,
+      `note: the licence with the id ${own} is another one. Write reference:${own} or id:${ordered} for this licence, and id:${own} for the other.\n`,
     );
     expect((await shop.run(['license', 'issue', '--plan', '1', '--reference', String(own)])).stderr).toBe(
       issued.stderr,
@@ -810,7 +812,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       ['activation', 'remove', String(own), 'both.example'],
     ])
       expect(await refused(change)).toBe(
-        `error: Nothing was changed: this is ${both}. Say id:${own} or id:${ordered}.\n`,
+        `error: Nothing was changed, because this is ${both}. Write id:${own} or id:${ordered}.\n`,
       );
     expect([await rows(service.db, 'licenses'), await rows(service.db, 'events')]).toEqual(before);
 
@@ -949,7 +951,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const { id } = await shop.json<{ id: number }>(add('Single'));
     const { id: other } = await shop.json<{ id: number }>(add('Other'));
     for (const args of [add('SINGLE'), ['plan', 'edit', String(other), '--name', 'Single']])
-      expect(await refused(args)).toContain(`Product 162 has a plan of this name already: plan ${id}.`);
+      expect(await refused(args)).toContain(`Product 162 already has a plan of this name: plan ${id}.`);
     await service.db(table(service.db, 'plans')).where({ id: other }).update({ name: 'Single' });
     expect(
       await shop.json(['plan', 'edit', String(other), '--name', 'Single', '--duration', '1y']),
@@ -1035,7 +1037,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(Date.parse(revived.expires_at!) - Date.now()).toBeGreaterThan(29.9 * 86_400_000);
 
     expect(await refused(['license', 'renew', String(id), '--until', '2020-01-01'])).toContain(
-      'has passed already',
+      'is in the past',
     );
     const { id: lifetime } = await issue();
     expect(await refused(['license', 'renew', String(lifetime), '--for', '1y'])).toContain(
@@ -1045,14 +1047,14 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(neither).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringContaining('One of --until, --for and --lifetime is needed.'),
+      stderr: expect.stringContaining('Give one of --until, --for and --lifetime.'),
     });
   });
 
   it('removes the end of a licence, sets one, and explains how to undo an earlier end', async () => {
     const { id } = await issue('--expires', '2098-01-31');
     const renew = (...options: string[]) => shop.run(['license', 'renew', String(id), ...options]);
-    const lifetime = { code: 0, stdout: `Licence ${id} is active for ever.\n`, stderr: '' };
+    const lifetime = { code: 0, stdout: `Licence ${id} is active forever.\n`, stderr: '' };
     expect(await renew('--lifetime')).toEqual(lifetime);
     expect(await renew('--lifetime')).toEqual(lifetime);
     expect(await stored(id)).toMatchObject({ status: 'active', expires_at: null });
@@ -1061,11 +1063,11 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     const until = (end: string) => ({ code: 0, stdout: `Licence ${id} is active until ${end}.\n` });
     expect(await renew('--until', '2099-01-31')).toEqual({
       ...until('2099-01-31T23:59:59Z'),
-      stderr: `note: it had no end before; "licensing license renew ${id} --lifetime" sets that again.\n`,
+      stderr: `note: the licence had no end before. To restore it: licensing license renew ${id} --lifetime\n`,
     });
     expect(await renew('--until', '2098-06-30')).toEqual({
       ...until('2098-06-30T23:59:59Z'),
-      stderr: `note: it was to end later before; "licensing license renew ${id} --until 2099-01-31T23:59:59Z" sets that again.\n`,
+      stderr: `note: the old end was later. To restore it: licensing license renew ${id} --until 2099-01-31T23:59:59Z\n`,
     });
     // A shop may repeat the renewal of an order.
     const later = { ...until('2099-06-30T23:59:59Z'), stderr: '' };
@@ -1102,7 +1104,9 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect(await refused(args)).toContain('There is no plan All of it.');
     args[3] = String(plan.id);
     const said = await refused(args);
-    expect(said).toMatch(/is of Club, and licence .* Club includes .* so its sites go on\..* --yes\.\n$/s);
+    expect(said).toMatch(
+      /belongs to Club, and licence .* Club includes .* so its sites keep getting updates\..* --yes\.\n$/s,
+    );
     expect(await shop.json([...args, '--yes'])).toMatchObject({ product_id: 171, activation_limit: 30 });
     expect(await stored(id)).toMatchObject({ plan_id: plan.id });
   });
@@ -1177,7 +1181,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
       'plan add --product 60 --name Elsewhere --activation-type domain --activation-limit 2'.split(' '),
     );
     expect(await refused(['license', 'change-plan', String(id), String(plan)])).toContain(
-      `Plan ${plan} is of Elsewhere, and licence ${id} of Example Shop.`,
+      `Plan ${plan} belongs to Elsewhere, and licence ${id} to Example Shop.`,
     );
     expect(await stored(id)).toMatchObject({ plan_id: 1 });
     expect(await history(id)).toHaveLength(1);
@@ -1322,7 +1326,7 @@ describe.each(ONE_BACKEND)('the command, on %s', (_name, backend) => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
-        'error: The output could not be written (ENOSPC). What was done stays done: look before you repeat it.\n',
+        'error: The output could not be written (ENOSPC). The command may have changed something: check before you run it again.\n',
     });
     expect(await rows(service.db, 'licenses')).toContainEqual(expect.objectContaining({ reference: 'full' }));
   });
@@ -1361,7 +1365,7 @@ describe("nginx's configuration", () => {
     const nginx = (out: string) => nowhere.run(['nginx', '--server-name', 'shop.example', '--out', out]);
     const { code, stdout } = await nginx(folder);
     expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`include ${folder}/upstream\\.conf; +at http level`));
+    expect(stdout).toMatch(new RegExp(`include ${folder}/upstream\\.conf; +at the http level`));
     expect(stdout).toMatch(new RegExp(`include ${folder}/licensing\\.conf; +inside the site's server`));
     for (const name of ['upstream.conf', 'licensing.conf', 'site.example.conf'])
       expect(readFileSync(join(folder, name), 'utf8')).toContain('licensing');
@@ -1391,7 +1395,7 @@ describe("nginx's configuration", () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(`${file}.new`) });
     expect(again.stderr).not.toContain('licensing.conf.new');
     expect(stdout).toMatch(/^Written to .*: upstream\.conf, licensing\.conf, site\.example\.conf\.\n/);
-    expect(same.stdout).toMatch(/^Nothing is to be written to .*: the files are there\.\n/);
+    expect(same.stdout).toMatch(/^The files in .* are up to date: nothing was written\.\n/);
     expect(again.stdout).toMatch(/^Written to .*: upstream\.conf\.new\.\n/);
     expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`);
     expect(readFileSync(`${file}.new`, 'utf8')).toBe(written);
@@ -1399,7 +1403,7 @@ describe("nginx's configuration", () => {
     expect(await nginx(join(file, 'below'))).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        `error: The folder ${join(file, 'below')} was not made: ${join(file, 'below')} is not a folder.`,
+        `error: The folder ${join(file, 'below')} was not created: ${join(file, 'below')} is not a folder.`,
       ),
     });
   });
@@ -1464,7 +1468,7 @@ describe('a database that cannot be used', () => {
   it('because nothing listens there', async () => {
     const url = `mysql://u:S3cret@${await unusedAddress()}/d`;
     expect(await failure({ LICENSING_DATABASE_URL: url })).toMatch(
-      /^error: The database \(d as u at 127\.0\.0\.1:\d+\) cannot be used: nobody listens there \(ECONNREFUSED\)\. Start .* correct host and port in LICENSING_DATABASE_URL\.$/m,
+      /^error: The database \(d as u at 127\.0\.0\.1:\d+\) cannot be used: no server listens there \(ECONNREFUSED\)\. Start .* correct host and port in LICENSING_DATABASE_URL\.$/m,
     );
   });
 
@@ -1482,7 +1486,7 @@ describe('a database that cannot be used', () => {
 
   it('because the host has no address, or never answers', async () => {
     expect(await failure({ LICENSING_DATABASE_URL: 'mysql://u:S3cret@nowhere.invalid/d' })).toMatch(
-      /no address is known for the host nowhere\.invalid/,
+      /the host nowhere\.invalid cannot be resolved/,
     );
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -338,7 +338,7 @@ describe('a secret in a file', () => {
     [
       'is not the only one',
       () => ({ LICENSING_KEY_SECRET_FILE: file('x'), LICENSING_KEY_SECRET: 'S3cret' }),
-      'LICENSING_KEY_SECRET and LICENSING_KEY_SECRET_FILE are both set in one place.',
+      'LICENSING_KEY_SECRET and LICENSING_KEY_SECRET_FILE are both set in the same place.',
     ],
   ])('that %s is refused with a reason', (_name, settings, words) => {
     const said = refusal(settings());
@@ -377,7 +377,7 @@ describe("the shop's name and picture", () => {
     ['is missing', () => read({ LICENSING_SHOP_LOGO: '/nowhere/logo.png' }), /cannot be read: /],
     ['is a folder', () => read({ LICENSING_SHOP_LOGO: folder }), /is not a file\./],
     ['is a page', () => logo('<html><svg/></html>'), /is not a PNG, JPEG, WebP or SVG picture\./],
-    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB, and may have 200 KB at most\./],
+    ['is too large', () => logo(Buffer.alloc(201 * 1024)), /has 201 KB; the limit is 200 KB\./],
   ])('that %s is not shown, with a warning', (_name, readIt, message) => {
     const { shopLogo, warnings } = readIt();
     expect(shopLogo).toBeUndefined();
@@ -429,7 +429,7 @@ describe('TLS in LICENSING_DATABASE_URL', () => {
     );
   });
 
-  const FORM = 'TLS takes ssl=require (encrypted) or ssl=verify';
+  const FORM = 'for TLS, write ssl=require (encrypted) or ssl=verify';
   it.each([
     ['ssl=', FORM],
     ['ssl=true', FORM],
@@ -440,15 +440,15 @@ describe('TLS in LICENSING_DATABASE_URL', () => {
     [`ssl=require&sslca=${ca}`, FORM],
     [`ssl=verify&sslcert=${client.cert}`, FORM],
     [`ssl=verify&sslkey=${client.key}`, FORM],
-    ['ssl=verify&ssl=require', 'each once'],
-    ['sslmode=require', 'socketPath, ssl, sslca, sslcert, sslkey, sslcipher can follow'],
+    ['ssl=verify&ssl=require', 'without duplicates'],
+    ['sslmode=require', 'socketPath, ssl, sslca, sslcert, sslkey, sslcipher are allowed'],
     ['ssl=verify&sslca=', 'cannot be read (EISDIR). It is sslca of'],
     ['ssl=verify&sslca=/nowhere/ca.pem', '/nowhere/ca.pem cannot be read (ENOENT). It is sslca of'],
     [
       `ssl=verify&sslca=${nothing}`,
       'which is sslca of LICENSING_DATABASE_URL, cannot be used (no start line)',
     ],
-    [`ssl=verify&sslca=${client.key}`, 'It has to hold the certificate of the authority'],
+    [`ssl=verify&sslca=${client.key}`, 'It must contain the certificate of the authority'],
     [`ssl=verify&sslcert=${nothing}&sslkey=${client.key}`, 'which is sslcert of'],
     [`ssl=verify&sslcert=${client.cert}&sslkey=${nothing}`, 'which is sslkey of'],
     [`ssl=verify&sslcert=${client.cert}&sslkey=${other.key}`, '(key values mismatch)'],
@@ -501,7 +501,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     ['LICENSING_JOOMLA_ROOT', '/nonexistent/S3cret-is-no-password-here', 'configuration.php'],
     ['LICENSING_TABLE_PREFIX', 'a234567890123456', '15 letters'],
     ['LICENSING_TABLE_PREFIX', 'jos-', '15 letters'],
-    ['LICENSING_TABLE_PREFIX', '4abc_', 'must not begin with a digit with SQLite'],
+    ['LICENSING_TABLE_PREFIX', '4abc_', 'must not begin with a digit, because SQLite'],
     ['LICENSING_TABLE_PREFIX', 'jos_; DROP', '15 letters'],
     ['LICENSING_REDIS_URL', '127.0.0.1:6379', 'redis://host:6379'],
     ['LICENSING_REDIS_URL', 'http://:S3cret@a', 'redis://host:6379'],
@@ -580,7 +580,7 @@ describe('a bad value stops the start, with the name of the variable and what is
     ['LICENSING_FORMERLY', 'k2=7:42', 'The systems are ars, membershippro, edd, path'],
     ['LICENSING_FORMERLY', 'edd=Acme:42', 'must be a number'],
     ['LICENSING_FORMERLY', 'path=/old/"x".xml:42', 'the path must begin with /'],
-    ['LICENSING_FORMERLY', 'path=/a/*/*.zip:42', 'one * in it'],
+    ['LICENSING_FORMERLY', 'path=/a/*/*.zip:42', 'and one *'],
     ['LICENSING_FORMERLY', 'ars=7:42,ars=7:43', 'ars=7 is named twice'],
     ['LICENSING_DATABASE_CONNECTIONS', '1', 'from 2 to 1000'],
     ['LICENSING_DATABASE_CONNECTIONS', '1001', 'from 2 to 1000'],
@@ -623,7 +623,7 @@ describe('a bad value stops the start, with the name of the variable and what is
   it('a file of settings that does not exist or is a folder is refused', () => {
     const folder = temporaryFolder();
     expect(refusal({ LICENSING_ENV_FILE: join(folder, 'none.env') })).toMatch(
-      /^LICENSING_ENV_FILE names .*none\.env, and there is no such file/,
+      /^LICENSING_ENV_FILE names .*none\.env, which does not exist/,
     );
     expect(refusal({ LICENSING_ENV_FILE: folder })).toContain(`The settings in ${folder} cannot be read`);
   });
@@ -724,17 +724,17 @@ OTHER=2
     const { warnings, rateLimit, logDays, logLevel } = readConfig({ LICENSING_ENV_FILE: path });
     expect({ rateLimit, logDays, logLevel }).toEqual({ rateLimit: 60, logDays: 30, logLevel: 'warn' });
     expect(warnings).toEqual([
-      `Line 3 of ${path} sets nothing. It must read LICENSING_RATE_LIMIT=VALUE.`,
-      `Line 4 of ${path} sets nothing. It must read NAME=VALUE.`,
-      `Line 6 of ${path} sets nothing. It must read LICENSING_KEY_SECRET=VALUE.`,
-      `LICENSING_LOG_LEVEL is set twice in ${path}: what line 9 says counts.`,
+      `Line 3 of ${path} sets nothing. It must have the form LICENSING_RATE_LIMIT=VALUE.`,
+      `Line 4 of ${path} sets nothing. It must have the form NAME=VALUE.`,
+      `Line 6 of ${path} sets nothing. It must have the form LICENSING_KEY_SECRET=VALUE.`,
+      `LICENSING_LOG_LEVEL is set twice in ${path}: the value in line 9 is used.`,
     ]);
   });
 
   it('leads to the same hint if the service cannot start without that line', () => {
     const path = file('LICENSING_DATABASE_URL mysql://u:S3cret@db.example/d\n');
     expect(() => readConfig({ LICENSING_ENV_FILE: path })).toThrow(
-      /^No database is configured\. .* sets nothing\. It must read LICENSING_DATABASE_URL=VALUE\.$/,
+      /^No database is configured\. .* sets nothing\. It must have the form LICENSING_DATABASE_URL=VALUE\.$/,
     );
     expect(() => readConfig({ LICENSING_ENV_FILE: path })).not.toThrow(/S3cret/);
   });

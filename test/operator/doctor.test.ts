@@ -758,7 +758,10 @@ describe('packages', () => {
     expect(damaged).toMatchObject([
       { level: 'problem', what: expect.stringMatching(/version 2\.0\.0 \(published\), is missing/) },
       { level: 'problem', what: expect.stringMatching(/version 2\.0\.1 .* has \d+ bytes instead of \d+/) },
-      { level: 'problem', what: expect.stringMatching(/version 2\.0\.2 .* other bytes/) },
+      {
+        level: 'problem',
+        what: expect.stringMatching(/version 2\.0\.2 .* differs from the published package/),
+      },
       { level: 'warning', what: expect.stringMatching(/version 2\.0\.3 \(draft\), is missing/) },
       { level: 'problem', what: expect.stringMatching(/version 2\.0\.4 .* is a pipe/) },
     ]);
@@ -785,7 +788,7 @@ describe('packages', () => {
         closed,
         'PACKAGE_UNREADABLE',
         'problem',
-        /^This user may not read 3 of the 3 stored packages /,
+        /^This user cannot read 3 of the 3 stored packages /,
       );
       expect(closed.output).not.toMatch(/withdraw|PACKAGE_DAMAGED/);
       chmodSync(packages, 0o755);
@@ -950,7 +953,7 @@ describe('the site', () => {
     expect(problems(found)).toEqual([]);
     expect(found.exit).toBe(0);
     expectFinding(found, 'SITE', 'ok', `${nginx.url}${PREFIX}/`);
-    expectFinding(found, 'FORWARDED_ADDRESS', 'ok', /\(127\.94\.0\.7\), and believes no other/);
+    expectFinding(found, 'FORWARDED_ADDRESS', 'ok', /\(127\.94\.0\.7\), and trusts no other/);
     expectFinding(found, 'PACKAGES_PUBLIC', 'ok', /\(404\)/);
     expectFinding(found, 'UPDATES', 'ok', /version 2\.1\.0/);
     expectFinding(found, 'DOWNLOAD', 'ok', /through nginx arrives whole/);
@@ -1010,7 +1013,7 @@ describe('the site', () => {
 
   test('a site in a sub-folder whose line is still a comment: the finding names the folder', async () => {
     const line =
-      /take the # off the line.*: (location \^~ \/joomla\/\S+ \{ set \S+ \/joomla; rewrite \S+ \$1 last; \}) Then/;
+      /remove the # from the line.*: (location \^~ \/joomla\/\S+ \{ set \S+ \/joomla; rewrite \S+ \$1 last; \}) Then/;
     const found = await doctor(settings, '--url', `${nginx.url}/joomla`);
     expect(find(found, 'PREFIX_NOT_REACHED')).toMatchObject({
       level: 'problem',
@@ -1100,7 +1103,7 @@ describe('the site', () => {
       ),
       'FORGED_ADDRESS',
       'problem',
-      /believes/,
+      /trusts an address that the client sends/,
     );
   });
 
@@ -1153,7 +1156,7 @@ describe('the site', () => {
       ),
       'DOWNLOAD',
       'problem',
-      /answered 418/,
+      /answered with 418/,
     );
     const streaming = await startTestService({ ...settings, LICENSING_ACCEL_LOCATION: '' });
     cleanups.push(() => streaming.stop());
@@ -1178,7 +1181,7 @@ describe('the site', () => {
     bytes[20]! ^= 1;
     writeFileSync(path, bytes);
     const found = await doctor(settings, '--url', nginx.url);
-    expectFinding(found, 'DOWNLOAD', 'problem', /other bytes/);
+    expectFinding(found, 'DOWNLOAD', 'problem', /differs from the published package/);
     expectFinding(found, 'PACKAGE_DAMAGED', 'problem', /2\.3\.0/);
   });
 

@@ -593,7 +593,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const before = await contents(to.db);
     const line = lines(file).findIndex(({ type }) => type === 'plan') + 1;
     expect(await refused(to, 'import', file)).toContain(
-      `line ${line}: product 42 has several plans of this name, and which is meant cannot be told`,
+      `line ${line}: product 42 has several plans of this name, so it is not clear which one is meant`,
     );
     expect(await contents(to.db)).toEqual(before);
 
@@ -617,7 +617,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     }));
     const path = fileOf([...products, ...plans]);
     expect(await refused(to, 'import', path)).toContain(
-      `line ${1 + products.length + plans.length}: product 42 has several plans of this name, and which is meant cannot be told`,
+      `line ${1 + products.length + plans.length}: product 42 has several plans of this name, so it is not clear which one is meant`,
     );
     expect(await contents(to.db)).toEqual(before);
   });
@@ -760,7 +760,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await addSigningKey(other.db, secret, context);
     await other.db(table(other.db, 'signing_keys')).update({ token_days: 1 });
     expect(await refused(other, 'import', file)).toContain(
-      'signing key 2026-1 here is another, and has signed',
+      'signing key 2026-1 here is a different key, and has already signed',
     );
   });
 
@@ -827,7 +827,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     const none = writeText('');
     const out = join(dirname(none), 'out.jsonl');
     expect(await refused(source, 'export', '--out', out, '--packages', none)).toBe(
-      `error: The folder ${none} was not made: ${none} is not a folder. Correct the path.\n`,
+      `error: The folder ${none} was not created: ${none} is not a folder. Correct the path.\n`,
     );
     expect(existsSync(out)).toBe(false);
   });
@@ -894,7 +894,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     await source.operator.json(['export', '--out', join(folder, 'link.jsonl')]);
     expect(readFileSync(join(folder, 'real.jsonl'), 'utf8')).toBe(readFileSync(file, 'utf8'));
     expect(await refused(source, 'export', '--out', join(folder, 'no', 'such.jsonl'))).toMatch(
-      /was not written: there is no folder .*\/no\. Make it/,
+      /was not written: there is no folder .*\/no\. Create it/,
     );
   });
 
@@ -919,12 +919,12 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       (l) => [...l.slice(0, -3), ...l.slice(-1)].join('\n'),
       /^error: Line \d+: the footer does not agree/,
     ],
-    ['something after the end', (l) => [...l, l[1]].join('\n'), /there is more after the footer/],
+    ['something after the end', (l) => [...l, l[1]].join('\n'), /there is more text after the footer/],
     [
       'a newer format',
       (l) => [JSON.stringify({ ...HEADER, version: HEADER.version + 1 }), ...l.slice(1)].join('\n'),
       new RegExp(
-        `^error: Line 1: the file has format version ${FORMAT_VERSION + 1}, and this program reads ${FORMAT_VERSION - 1} and ${FORMAT_VERSION}\\. Install a version`,
+        `^error: Line 1: the file has format version ${FORMAT_VERSION + 1}, and this program reads ${FORMAT_VERSION - 1} and ${FORMAT_VERSION}\\. Install the version`,
       ),
     ],
     [
@@ -948,7 +948,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'a field nobody knows',
       (l) => [l[0]!, l[1]!.replace('}', ',"nmae":1}'), ...l.slice(2)].join('\n'),
-      /^error: Line 2: a product has no field of the name "nmae"/,
+      /^error: Line 2: a product has no field named "nmae"/,
     ],
     [
       'a field that is missing',
@@ -991,7 +991,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     [
       'the same record twice',
       (l) => [l[0]!, l[1]!, l[1]!, ...l.slice(2)].join('\n'),
-      /^error: Line 3: records of the type product must ascend by id, each once/,
+      /^error: Line 3: records of the type product must be sorted by id, without duplicates/,
     ],
     [
       'a key that is there twice',

@@ -54,7 +54,7 @@ test.each<[string, RequestListener, string]>([
       response.writeHead(503).end('{"ready":false,"checks":{"database":"cannot be used (ECONNREFUSED)"}}'),
     'The service is not ready.',
   ],
-  ['something else', (_request, response) => response.end('<html>'), 'is something else'],
+  ['something else', (_request, response) => response.end('<html>'), 'is another program'],
   ['a service that hangs', () => undefined, 'does not answer within 4 s'],
 ])('is 1 for %s, within 5 seconds', async (_name, listener, words) => {
   const listen = await listenWith(listener);

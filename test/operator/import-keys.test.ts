@@ -324,7 +324,7 @@ describe.each(ONE_KIND)('keys of licences that are imported again into %s', (kin
     expect(added.stored.keyDigest).toBe(key_digest);
     const twice = { ...two!, keys: [{ ...keyOfTwo!, key_digest }] };
     expect(await refused(changed((each) => (each === two ? twice : each)))).toContain(
-      `line ${line + 1}: licence ${hereOne} here has its key, and that of an earlier line`,
+      `line ${line + 1}: licence ${hereOne} here has its key and the key of an earlier line`,
     );
 
     const unknown = { ...one!, keys: [{ ...keyOfOne!, key_digest: 'a'.repeat(64) }] };
@@ -351,14 +351,14 @@ describe.each(ONE_KIND)('keys of licences that are imported again into %s', (kin
       [withKeys(main, { ...other, ends_at: 'soon' }), '"keys" of the license must be a list of keys'],
       [withKeys(main, { ...other, note: '' }), '"keys" of the license must be a list of keys'],
       [withKeys(), '"keys" of the license must be a list of keys'],
-      [withKeys(other, main), "a licence's keys must ascend by id, each once"],
+      [withKeys(other, main), "a licence's keys must be sorted by id, without duplicates"],
       [
         withKeys(main, { ...other, replaced_by: other.id }),
-        `key ${other.id} was replaced by a key that is not`,
+        `key ${other.id} was replaced by a key that is missing`,
       ],
       [
         withKeys(main, { ...other, replaced_by: 900 }),
-        `key ${other.id} was replaced by a key that is not there`,
+        `key ${other.id} was replaced by a key that is missing`,
       ],
       [
         withKeys(main, { ...other, key_digest: main.key_digest }),

@@ -116,7 +116,10 @@ it('uses the columns that the options name, and asks for plans that do not exist
     /Which comes first in the dates of column "Ends".* --dates dmy or --dates mdy/,
   );
   const both = await op.run(['import', write(table), '--csv', '--from', 'edd-csv']);
-  expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('--csv does not go with --from') });
+  expect(both).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--csv and --from exclude each other'),
+  });
   const odd = await op.run(['import', write(table), '--map', 'key=Key']);
-  expect(odd.stderr).toContain('with --from csv only: --map');
+  expect(odd.stderr).toContain('only with --from csv: --map');
 });

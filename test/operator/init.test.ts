@@ -199,7 +199,7 @@ describe('licensing init --joomla-root', () => {
     expect(readFileSync(envFile, 'utf8')).toBe(first);
     const elsewhere = await licensing('init', '--joomla-root', temporaryFolder());
     expect(elsewhere.code).toBe(1);
-    expect(elsewhere.stderr).toContain('set up beside');
+    expect(elsewhere.stderr).toContain('set up next to');
     expect(readFileSync(envFile, 'utf8')).toBe(first);
   });
 
@@ -234,7 +234,7 @@ describe('licensing init --joomla-root', () => {
       execFileSync('mknod', [envFile, 'c', '1', '3']);
       expect(await licensing('init', '--joomla-root', site)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining(`${envFile} was not written: it is no file.`),
+        stderr: expect.stringContaining(`${envFile} was not written: it is not a file.`),
       });
       expect(statSync(envFile).isCharacterDevice()).toBe(true);
     },
@@ -298,7 +298,7 @@ describe('licensing init --joomla-root', () => {
       'LICENSING_JOOMLA_ROOT',
     ];
     expect((JSON.parse(stdout) as { added: string[] }).added.sort()).toEqual(added.sort());
-    expect(stderr).toContain(`LICENSING_LOG_DAYS is set otherwise in ${envFile}`);
+    expect(stderr).toContain(`LICENSING_LOG_DAYS has another value in ${envFile}`);
     expect(readFileSync(envFile, 'utf8').split('\n').sort()).toEqual([
       '',
       `LICENSING_JOOMLA_ROOT=${site}`,
@@ -335,7 +335,7 @@ describe('licensing init --joomla-root', () => {
     for (const args of [[], ['--dry-run']]) {
       const refused = await licensing('init', '--joomla-root', site, ...args);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toMatch(/sealed.*Put the LICENSING_KEY_SECRET line back into/s);
+      expect(refused.stderr).toMatch(/sealed.*Restore its line LICENSING_KEY_SECRET from a backup/s);
       expect(readFileSync(envFile, 'utf8')).toBe(emptied);
     }
     writeFileSync(envFile, before);
@@ -453,7 +453,7 @@ test('--sqlite: a service without Joomla and without a server', async () => {
   ])
     expect(await licensing('init', ...args)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('has its tables elsewhere already'),
+      stderr: expect.stringContaining('already has its tables elsewhere'),
     });
   const usual = await licensingWith(
     { ...packages, LICENSING_ENV_FILE: join(dirname(envFile), 'other') },

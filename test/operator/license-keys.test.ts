@@ -124,7 +124,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     const { stdout, stderr, code } = await shop.run(['license', 'key', 'add', main]);
     expect([code, stdout.trim()]).toEqual([0, expect.stringMatching(OWN_KEY)]);
     expect(stderr).toMatch(
-      new RegExp(`^It is key (\\d+) of licence ${id}, and ends with "licensing license key end ${id} \\1"`),
+      new RegExp(`^It is key (\\d+) of licence ${id}\\. To end it: licensing license key end ${id} \\1`),
     );
     const all = await list(id);
     expect(all.map(({ id: one }) => one)).toEqual(all.map(({ id: one }) => one).sort((a, b) => a - b));
@@ -179,7 +179,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(later.stderr).toMatch(/ends before this key, on 2098-01-01T23:59:59Z/);
     await shop.json(['license', 'suspend', String(id)]);
     const closed = await shop.run(['license', 'key', 'add', String(id)]);
-    expect(closed.stderr).toMatch(/is suspended, and so this key opens nothing now/);
+    expect(closed.stderr).toMatch(/is suspended, so this key does not work now/);
   });
 
   it('changes the terms of a key, and removes them', async () => {
@@ -377,7 +377,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       activations,
     });
     const shown = (await text('license', 'show', String(id))).replace(/ +/g, ' ');
-    expect(shown).toContain('slots 1 of 3, by domain');
+    expect(shown).toContain('slots 1 of 3 slots used, by domain');
     expect(shown).toMatch(/^shop\.com .* one$/m);
     expect(shown).toMatch(/^staging\.shop\.com .* free$/m);
 
@@ -426,7 +426,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await service.db(table(service.db, 'licenses')).where({ id }).update({ activations_used: 3 });
     expect(await counters()).toMatchObject({
       level: 'problem',
-      what: `1 licence counts other slots than are taken by activations: ${id} (counts 3, has 1).`,
+      what: `1 licence counts a number of used slots that does not match the activations: ${id} (counts 3, has 1).`,
     });
     expect(await counters('--repair')).toMatchObject({ code: 'COUNTERS_REPAIRED' });
     expect(await storedLicense(service.db, id)).toMatchObject({ activations_used: 1 });
@@ -451,7 +451,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(findings[0]).toEqual({
         code: 'KEY_ENDED',
         text: `This key ended on ${today}, and no other took its place.`,
-        remedy: `If the customer may go on, they need another key: licensing license key add ${id}`,
+        remedy: `If the customer may still use the licence, they need another key: licensing license key add ${id}`,
       });
       expect(accesses).toMatchObject([
         {

@@ -152,15 +152,15 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
 
     it.each([
-      ['no name', '=1', /1 to 40 of a-z/],
-      ['a name in upper case', 'Order=1', /1 to 40 of a-z/],
-      ['a name that begins with a dot', '.order=1', /1 to 40 of a-z/],
-      ['a name of 41 characters', `${'n'.repeat(41)}=1`, /1 to 40 of a-z/],
-      ['a key as a name', `${KEY.toLowerCase()}=1`, /be no licence key/],
+      ['no name', '=1', /1 to 40 characters of a-z/],
+      ['a name in upper case', 'Order=1', /1 to 40 characters of a-z/],
+      ['a name that begins with a dot', '.order=1', /1 to 40 characters of a-z/],
+      ['a name of 41 characters', `${'n'.repeat(41)}=1`, /1 to 40 characters of a-z/],
+      ['a key as a name', `${KEY.toLowerCase()}=1`, /not be a licence key/],
       ['a text of 501 characters', `a=${LONGEST}x`, /1 to 500 characters on one line/],
       ['a text of two lines', 'a=1\n2', /1 to 500 characters on one line/],
       ['a lone surrogate', 'a=\ud800', /1 to 500 characters on one line/],
-      ['a key in a text', `a=for ${KEY}`, /must not hold a licence key/],
+      ['a key in a text', `a=for ${KEY}`, /must not contain a licence key/],
       ['no text', 'a', /NAME=TEXT/],
     ])('refuses %s', async (_, change, message) => {
       const { id } = await issue();
@@ -425,7 +425,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect((await run(map)).stdout).toContain('"bad-metadata"');
       writeFileSync(file, text('other words'));
       expect(JSON.parse((await run(map)).stdout)).toMatchObject({ changed: 1 });
-      expect((await run('key=Key,metadata.Note=Note')).stderr).toContain('1 to 40 of a-z');
+      expect((await run('key=Key,metadata.Note=Note')).stderr).toContain('1 to 40 characters of a-z');
     });
   });
 

@@ -240,7 +240,9 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     const made = await migrate(second);
     expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(SCHEMA) });
     // The prefix could be a mistyped one.
-    expect(made.stderr).toMatch(/^note: .*\(jos_licensing_\.\.\.\)\. If those are meant, correct LICENSING/);
+    expect(made.stderr).toMatch(
+      /^note: .*\(jos_licensing_\.\.\.\)\. If you want to use those, correct LICENSING/,
+    );
     expectSuccess([await migrate(second)]);
     await expectToServe(second);
   });
@@ -373,14 +375,14 @@ describe('the files of a SQLite database', () => {
       };
       const at = (name: string) => `The database (SQLite, ${join(folder, name)}) cannot be used: `;
       const notMade =
-        'the file cannot be opened or made. It must be a file in a folder that this user may write to';
+        'the file cannot be opened or created. It must be a file in a folder that this user may write to';
       expect(await attempt('new.sqlite')).toContain(at('new.sqlite') + notMade);
       expect(readdirSync(folder)).toEqual([]);
 
       const path = join(folder, 'data.sqlite');
       expectSuccess([await startMigrateOpenly({ LICENSING_DATABASE_URL: `sqlite:${path}` }).ended]);
       const readOnly = 'this user may not write to the file or its folder';
-      const unreadable = `this user may not use ${path}. Run this as the user the service runs as, to whom it has to belong.`;
+      const unreadable = `this user may not use ${path}. Run this as the user that runs the service, who must own it.`;
       expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + unreadable);
       chmodSync(path, 0o644);
       expect(await attempt('data.sqlite')).toContain(at('data.sqlite') + readOnly);

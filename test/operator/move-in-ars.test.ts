@@ -257,7 +257,7 @@ describe('moving in from Akeeba Release System', () => {
       ['1.10.0', false],
     ]);
     expect(dry.left_out.map(({ version, reason }) => [version, reason])).toEqual([
-      ['1.0.0', 'its file is outside of the site'],
+      ['1.0.0', 'its file is outside the site'],
       ['2.0.0', 'its file is not the one that was released there: the SHA-256 differs'],
       [null, 'no product here has the element of its update stream: name it'],
     ]);

@@ -99,7 +99,7 @@ test.each(blocks)('%s', async (title, commands) => {
     'A bad release':
       /Version 1\.1\.1 is withdrawn\.\n\S+pkg_example\.xml offers nothing\.[^]*\n\S+pkg_example\.xml offers 1\.1\.0 \(stable\)\./,
     Refund: /Licence 1 [^]*licence 3/,
-    'Upgrade a plan': /Licences that follow: 1\./,
+    'Upgrade a plan': /Licences with the new limit: 1\./,
     'To another product': /plan Suite \(3\), 0 of 30 slots used/,
     'Move everything to another database': /license +3 +0 [^]*Imported\./,
     'Take over licences of another system': /2 would be new[^]*\n2 new/,

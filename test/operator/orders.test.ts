@@ -77,7 +77,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     });
     expect(await text('order', 'show', String(order.id))).toMatch(/paid +- +1: issued/);
     expect(await refused('order', 'show', '99999')).toMatch(/no such order.*"licensing order list"/);
-    expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" means nothing any more.');
+    expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" is no longer mapped.');
     expect(await refused('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('no such article');
   });
 
@@ -86,13 +86,13 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     writeFileSync(file, 'whsec_of_the_sender\n');
     const early = await text('shop', 'add', 'early', '--kind', 'stripe');
     expect(early).toMatch(
-      /Its messages go to .*\/hooks\/early.*refuses every message until it has the secret/s,
+      /Enter this address for its messages at the sender: .*\/hooks\/early.*Every message is refused until you set the secret/s,
     );
     writeFileSync(`${file}.wrong`, 'sk_live_51Habc\n');
     const wrong = ['shop', 'edit', 'early', '--secret-file', `${file}.wrong`];
     expect(await refused(...wrong)).toMatch(/looks like an API key.*begins with "whsec_"/);
     writeFileSync(`${file}.wrong`, 'whsec_51a963295692389b…\n');
-    expect(await refused(...wrong)).toMatch(/not whole: .*begins with "whsec_"/);
+    expect(await refused(...wrong)).toMatch(/incomplete: .*begins with "whsec_"/);
     await text('shop', 'edit', 'early', '--secret-file', file);
     await text('shop', 'remove', 'early');
     const missing = await refused('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', `${file}x`);
@@ -100,7 +100,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await refused('shop', 'add', 'stripe', '--kind', 'strife')).toContain('stripe');
     const added = await text('shop', 'add', 'stripe', '--kind', 'stripe', '--secret-file', file);
     expect(added).toContain(
-      'Its messages go to https://shop.example/api/index.php/v1/licensing/hooks/stripe',
+      'Enter this address for its messages at the sender: https://shop.example/api/index.php/v1/licensing/hooks/stripe',
     );
     expect(added).not.toContain('whsec_of_the_sender');
     expect(await text('shop', 'messages', 'stripe')).toBe('No messages of stripe.\n');
@@ -133,8 +133,8 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     expect(await text('shop', 'add', 'fair', '--test-plan', String(planId))).toContain(
       'licensing shop map fair',
     );
-    expect(await refused('shop', 'add', 'fair')).toContain('There is a shop fair already.');
-    expect(await refused('shop', 'add', 'Not A Shop')).toContain('1 to 40 of a-z');
+    expect(await refused('shop', 'add', 'fair')).toContain('A shop fair already exists.');
+    expect(await refused('shop', 'add', 'Not A Shop')).toContain('1 to 40 characters of a-z');
     expect(await seller.json(['shop', 'rules', 'fair', '--on', 'refunded=cancel'])).toMatchObject({
       rules: { refunded: 'cancel', charged_back: 'suspend' },
     });
@@ -151,7 +151,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
       test_plan_id: null,
     });
     expect(await refused('shop', 'edit', 'fair')).toContain('Nothing to change');
-    expect(await refused('shop', 'rules', 'none')).toContain('"licensing shop list" shows those there are.');
+    expect(await refused('shop', 'rules', 'none')).toContain('"licensing shop list" shows the shops.');
     const doctor = async () => {
       // The doctor has other findings too, because this installation has no public address.
       const { stdout } = await seller.run(['doctor', '--json']);
@@ -178,7 +178,9 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
       lines: [{ line: '1', planId, paidUntil: new Date('2040-01-01T00:00:00Z') }],
     });
     const id = String(lines[0]!.licenses[0]!.license.id);
-    expect(await text('license', 'show', id)).toMatch(/paid until +\d{4}-\d\d-\d\dT[\d:]+Z, renews itself/);
+    expect(await text('license', 'show', id)).toMatch(
+      /paid until +\d{4}-\d\d-\d\dT[\d:]+Z, renews automatically/,
+    );
     expect(await text('license', 'renew', id, '--for', '1y')).toMatch(
       /is active until \S+, and paid until \S+\./,
     );
@@ -220,9 +222,11 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
 
   it('run waiting orders once the cause is fixed', async () => {
     await post('3001', { lines: [{ line: '1', planId, renews: '3000' }] });
-    expect(await text('shop', 'run', 'hikashop')).toContain('0 orders that waited have run; 1 waits still.');
+    expect(await text('shop', 'run', 'hikashop')).toContain(
+      '0 orders that waited have run; 1 order still waits.',
+    );
     await post('3000', { lines: [{ line: '1', planId }] });
-    expect(await text('shop', 'run', 'hikashop')).toContain('none waits.');
+    expect(await text('shop', 'run', 'hikashop')).toContain('no order waits.');
     expect(await text('why', '3001')).toMatch(/Order 3001 of shop hikashop renewed licence \d+/);
   });
 });

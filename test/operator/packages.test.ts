@@ -96,7 +96,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     for (const i of [0, 1, 2])
       expect(readFileSync(fileOf(folder, i))).toEqual(readFileSync(fileOf(first.packagesDir, i)));
     expect((await second.run(['packages', 'fetch', '--from', first.url], { stdin: token })).stdout).toBe(
-      `Nothing is missing in ${folder}.\n`,
+      `No package is missing in ${folder}.\n`,
     );
   });
 
@@ -104,7 +104,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     [
       'other bytes',
       (_request, response) => response.end('x'),
-      'arrived with other bytes than were published',
+      'arrived, but differs from the published package',
     ],
     [
       'more bytes than there can be',
@@ -125,7 +125,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
       },
       'could not be fetched: ECONNRESET',
     ],
-    ['nothing', (_request, response) => response.writeHead(404).end(), 'is not there either'],
+    ['nothing', (_request, response) => response.writeHead(404).end(), 'is missing there, too'],
     [
       'a fault',
       (_request, response) => response.writeHead(500).end(),
@@ -137,7 +137,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
       const { code, stdout, stderr } = await fetchFrom(await lie(answer));
 
       expect(code).toBe(1);
-      expect(stderr).toContain('4 packages could not be fetched. Run it again');
+      expect(stderr).toContain('4 packages could not be fetched. Run the command again');
       expect((JSON.parse(stdout) as Fetched).failed.map((one) => one.fault)).toEqual(Array(4).fill(fault));
       expect(readdirSync(folder)).toEqual([]);
     },
@@ -154,7 +154,7 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     expect(code).toBe(1);
     expect(asked).toEqual([`/api/index.php/v1/licensing/manage/releases/1/package Bearer ${token}`]);
     expect(stdout + stderr).not.toContain(token);
-    expect(stderr).toContain(`${url} does not answer`);
+    expect(stderr).toContain(`${url} redirects to another address`);
   });
 
   it.each<[string, string, string, number, RegExp]>([

@@ -633,11 +633,11 @@ describe('the sentences', () => {
       [en, de].map((language) => tellStanding(language, standing, type).sentence);
     const end = { until, nextPayment: null };
     expect(told({ code: 'ACTIVE', until, nextPayment: 'by_itself' })).toEqual([
-      'Your licence is paid until 3 Mar 2027, and renews itself. Updates work.',
+      'Your licence is paid until 3 Mar 2027, and renews automatically. Updates work.',
       'Ihre Lizenz ist bis 03.03.2027 bezahlt und verlängert sich von selbst. Aktualisierungen funktionieren.',
     ]);
     expect(told({ code: 'ACTIVE', until, nextPayment: 'awaited' })).toEqual([
-      'Your licence is paid until 3 Mar 2027, and its renewal is awaited. Updates work.',
+      'Your licence is paid until 3 Mar 2027, and its renewal is expected. Updates work.',
       'Ihre Lizenz ist bis 03.03.2027 bezahlt, und ihre Verlängerung wird erwartet. Aktualisierungen funktionieren.',
     ]);
     expect(told({ code: 'ACTIVE', ...end })).toEqual([

@@ -50,8 +50,8 @@ describe('the commands', () => {
     ['upgrade', 2, 'Name the archive'],
     ['upgrade a.tar.gz --ca /nowhere', 2, '--ca'],
     ['upgrade a.tar.gz --back', 2, '--back takes no file'],
-    ['setup --undo', 1, IS_ROOT ? 'systemd does not run this machine' : 'Run this as root'],
-    ['upgrade a.tar.gz', 1, IS_ROOT ? 'systemd does not run this machine' : 'Run this as root'],
+    ['setup --undo', 1, IS_ROOT ? 'systemd does not run on this machine' : 'Run this as root'],
+    ['upgrade a.tar.gz', 1, IS_ROOT ? 'systemd does not run on this machine' : 'Run this as root'],
   ])('licensing %s: %i', async (line, code, words) => {
     // A machine without systemctl.
     const ended = await operator({}).run(line.split(' '), { env: { PATH: temporaryFolder() } });
@@ -94,7 +94,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     ]);
   const said = async (child: ChildProcess) => String((await once(child.stdout!, 'data'))[0]).trim();
   const refused = (pid: number | undefined, more = '') =>
-    `Nothing was changed, because another run changes this machine: licensing upgrade (process ${pid}) since 2026-11-27 21:00:00 UTC. ${more}Run this again when it has ended.`;
+    `Nothing was changed, because another run changes this machine: licensing upgrade (process ${pid}) since 2026-11-27 21:00:00 UTC. ${more}Run this again once it has ended.`;
 
   test('the second one learns who has been running since when, and a killed one leaves no lock', async () => {
     const lock = join(temporaryFolder(), 'lock');
@@ -123,7 +123,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     });
     await endProcess(first, 'SIGKILL');
     expect(await said(holder(lock, ''))).toBe(
-      refused(first.pid, 'It was ended, and a program that it started still works. '),
+      refused(first.pid, 'It was ended, but a program that it started is still running. '),
     );
     process.kill(left, 'SIGKILL');
     await eventually(async () => expect(await said(holder(lock, ''))).toBe('held'));
@@ -186,7 +186,7 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
     expect(statSync(file)).toMatchObject({ mode: 0o100600, uid: 3000, gid: 3001 });
     lchownSync(link, 3000, 3000);
     await expect(giveRights(link, { mode: 0o666, owner: [3002, 3002] })).rejects.toThrow(
-      /is a link of somebody else/,
+      /is a link of another user/,
     );
     expect(statSync(file)).toMatchObject({ mode: 0o100600, uid: 3000 });
   },
@@ -305,7 +305,7 @@ describe('the tables, saved and read back', () => {
     if (!IS_ROOT) return;
     writeFileSync(file, 'of root');
     lchownSync(link, 3000, 3000);
-    await expect(readBackTables(config, backup)).rejects.toThrow(/is a link of somebody else/);
+    await expect(readBackTables(config, backup)).rejects.toThrow(/is a link of another user/);
     expect(readFileSync(file, 'utf8')).toBe('of root');
   });
 

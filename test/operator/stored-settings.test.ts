@@ -133,7 +133,7 @@ test("values follow the rules of the environment's variables", async () => {
   expect(await refused({ mail_url: 'file:/tmp/mails?from=a@b.example' }, 'mail_url')).toContain('smtp://');
   expect(await refused({ shop_name: 'A\nBcc: x@y.example' }, 'shop_name')).toContain('must be on one line');
   expect(await refused({ mail_language: 'fr' }, 'mail_language')).toContain('en, de');
-  expect(await refused({ key_secret: 'x' }, 'key_secret')).toContain('not a field');
+  expect(await refused({ key_secret: 'x' }, 'key_secret')).toContain('not a known field');
   const own = await startTestService({ ...environment, LICENSING_PUBLIC_URL: '' });
   try {
     const client = manageClient(own.url, api.token);
@@ -334,8 +334,8 @@ test('an import leaves out settings that could not be set here, such as the mail
     picture: PNG.toString('base64'),
   };
   const bad: [string, string, string][] = [
-    ['mail_url', 'smtp://evil.example?from=a@b.example', 'The mail server is in no file.'],
-    ['mail_url', 'file:/tmp/mails?from=a@b.example', 'The mail server is in no file.'],
+    ['mail_url', 'smtp://evil.example?from=a@b.example', 'The mail server is not set in a file.'],
+    ['mail_url', 'file:/tmp/mails?from=a@b.example', 'The mail server is not set in a file.'],
     ['public_url', 'javascript:alert(1)', "must be the site's address"],
     ['rate_limit', 'abc', 'must be of type integer'],
     ['log_days', '0', 'must be'],
@@ -347,7 +347,7 @@ test('an import leaves out settings that could not be set here, such as the mail
     ['picture', 'PHN2Zz4=', 'It must be a PNG, JPEG or WebP picture'],
     ['picture', Buffer.concat([PNG, Buffer.alloc(262_144)]).toString('base64'), 'at most 256 KiB'],
     ['mail_text.license_key.en', 'Your key\n\nis gone\n', 'it lacks {key}'],
-    ['mail_text.license_key.xx', 'Your key\n\n{key}\n', 'There is no such text of a mail.'],
+    ['mail_text.license_key.xx', 'Your key\n\n{key}\n', 'There is no such mail text.'],
   ];
   const importing = async (settings: (readonly string[])[], options: string[] = []) => {
     const records = settings.map(([name, value], i) =>
@@ -424,7 +424,10 @@ describe('texts of mails', () => {
     const file = join(folder, 'mine');
     writeFileSync(file, 'Mine\n\nFrom {shop}.');
     const { code, stderr } = await run(['mail', 'text', 'set', 'test', 'en', file]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('wins over a text that is set here')]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('takes precedence over a text that is set here'),
+    ]);
     await api.ok('DELETE /mail-texts/test/en', undefined, 204);
   });
 });

@@ -282,7 +282,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       subject: 'Your licence for Example Shop',
       body: `Hello,
 
-Your licence for Example Shop (key ending in ${hint}) ended on 12 November 2026. Since then Joomla answers an update with "Error connecting to the server: 403". The sites themselves are as before.
+Your licence for Example Shop (key ending in ${hint}) ended on 12 November 2026. Since then Joomla answers an update with "Error connecting to the server: 403". The sites themselves have not changed.
 
 After the renewal the update works at once, with the same key:
 https://shop.example/renew

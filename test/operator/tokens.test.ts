@@ -125,7 +125,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(code).toBe(0);
       expect(stdout.trim()).toMatch(TOKEN);
       expect(stderr).toMatch(
-        /cannot be shown again.*"licensing token revoke \d+" or on 2090-06-30T23:59:59Z/,
+        /cannot be shown again.*expires on 2090-06-30T23:59:59Z\. To revoke it: licensing token revoke \d+/,
       );
       expect(stderr).toContain('change nothing');
       expect(stderr).not.toContain('lgw_');

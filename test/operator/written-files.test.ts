@@ -83,7 +83,7 @@ describe.each(WRITERS)('"%s"', (name, command) => {
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          /notes\.txt was not written: it holds something else than an? .*, which would be lost\. Name another file, or remove this one first\.\n$/,
+          /notes\.txt was not written: it contains something other than an? .*, which would be lost\. Name another file, or remove this one first\.\n$/,
         ),
       });
       expect(readFileSync(file, 'utf8')).toBe(text);
@@ -102,7 +102,7 @@ describe.each(WRITERS)('"%s"', (name, command) => {
       expect(await shop.run([...otherCommand, file])).toMatchObject({ code: 0 });
       expect(await write(file)).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/something else than/),
+        stderr: expect.stringMatching(/something other than/),
       });
     }
   });
@@ -211,7 +211,7 @@ const SOMEBODY = 65_534;
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          /^error: \S+ was not written: \S+ is a link of somebody else\. Name a file in a folder of your own\.\n$/,
+          /^error: \S+ was not written: \S+ is a link of another user\. Name a file in a folder of your own\.\n$/,
         ),
       });
       expect(readFileSync(secret, 'utf8')).toBe('');
@@ -232,7 +232,7 @@ const SOMEBODY = 65_534;
     lchownSync(link, SOMEBODY, SOMEBODY);
     expect(await shop.run([...command, link])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('is a link of somebody else'),
+      stderr: expect.stringContaining('is a link of another user'),
     });
     expect(readdirSync(elsewhere)).toEqual([]);
     if (name === '') return;
@@ -249,7 +249,7 @@ const SOMEBODY = 65_534;
     chownSync(pipe, SOMEBODY, SOMEBODY);
     expect(await shop.run(['export', '--out', pipe])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('it is a pipe of somebody else'),
+      stderr: expect.stringContaining('it is a pipe of another user'),
     });
   });
 

@@ -215,7 +215,7 @@ describe('an agency’s key that is full', () => {
     const full = await page();
     expect(full).toContain(`For the key that ends in ${hint} (Bakery):`);
     expect(full).toContain('New sites are refused: the one slot is in use.');
-    expect(full).not.toContain('the cause is gone');
+    expect(full).not.toContain('the cause no longer exists');
     expect(full).toContain(`(key ending in ${hint}) is valid and updates work, but its only site is in use`);
     const mainId = /[?&]key=(\d+)/.exec((await pages.get(`/licenses/${id}`)).html)?.[1] as string;
     expect(await page(`?key=${mainId}`)).toContain('New sites can be added: 9 of 10 slots are free.');

@@ -10,7 +10,7 @@ const KEY = '0123ABCD-4567EF89-0123ABCD-4567EF89';
 const LONG = 'x'.repeat(300);
 /** Words of the API. A page calls its fields by their labels instead. */
 const API_WORDS =
-  /must be of type|must NOT|must match|give "|"[a-z]+(?:_[a-z]+)*"|\b[a-z]+_(?:id|at|limit|type)\b|is not a field|plan \d+ and not on/;
+  /must be of type|must NOT|must match|give "|"[a-z]+(?:_[a-z]+)*"|\b[a-z]+_(?:id|at|limit|type)\b|is not a known field|not on plan \d+/;
 const ENGLISH =
   /\b(?:the|must|is not|please|type|cannot|there|already|give|its|longer|of at most|licence|service says)\b/i;
 
@@ -201,7 +201,8 @@ describe('a form with a wrong value', () => {
       Object.entries({ once, ...others, [field]: value }).map(([name, one]) => [name, named(one)]),
     );
     const { status, html } = await client.post(named(form), fields);
-    const [, alert = ''] = /<div class="alert alert-danger"[^>]*>(.*?)<\/div>/s.exec(html) ?? [];
+    const [, alert = ''] =
+      /<div class="note note-bad" role="alert"[^>]*>.*?<div>(.*?)<\/div>/s.exec(html) ?? [];
     return { status, sentence: textOf(`<main>${alert} `) };
   };
 

@@ -10,7 +10,11 @@ import { startStaticSite } from '../support/static-site';
 
 test('the page is green only when the address of the update XML answers', async () => {
   let status = 404;
-  const site = await startStaticSite((_request, response) => response.writeHead(status).end());
+  let isSilent = false;
+  const site = await startStaticSite((request, response) => {
+    if (isSilent) request.socket.destroy();
+    else response.writeHead(status).end();
+  });
   const service = await startManaged({
     LICENSING_XML_DIR: temporaryFolder(),
     LICENSING_PUBLIC_URL: site.url,
@@ -47,14 +51,22 @@ test('the page is green only when the address of the update XML answers', async 
       });
       return answer.text();
     };
-    expect(await page()).toContain(`${address} answers 404`);
+    const refused = await page();
+    expect(refused).toContain(`${address} answers 404`);
+    expect(refused).toContain('Joomla does not offer 1.0.0.');
     expect(site.requests).toEqual(['GET /licensing-updates/pkg_acme.xml']);
     status = 200;
     // The page asks again after a minute at the earliest.
     expect(await page()).toContain('answers 404');
     service.clock.now = new Date(service.clock.now.getTime() + 60_000);
     await eventually(async () => expect(await page()).not.toContain('answers 404'));
-    expect(await page()).toContain('why why-yes');
+    const green = await page();
+    expect(green).toContain('why why-yes');
+    expect(green).toContain('Joomla offers 1.0.0.');
+    isSilent = true;
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    await eventually(async () => expect(await page()).toContain(`${address} does not answer`));
+    expect(await page()).toContain('It cannot be checked whether Joomla offers 1.0.0.');
   } finally {
     await service.stop();
     await site.stop();

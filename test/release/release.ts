@@ -16,7 +16,7 @@ import { eventually, startProcess, temporaryFolder, endProcess } from '../suppor
 import { runInProcess } from '../support/command';
 import { processEnvironment, startProgram, type Ended } from '../support/service-process';
 
-/** What `npm run release` makes, and that it runs on a machine with nothing. Needs root, for chroot. */
+/** Tests the files that `npm run release` makes, and that they run on a bare machine. It needs root, for chroot. */
 
 const ROOT = join(__dirname, '../..');
 const RELEASE = join(ROOT, 'release');
@@ -26,7 +26,7 @@ const { version, license } = JSON.parse(readFileSync(join(ROOT, 'package.json'),
 >;
 const NAME = `licensing-gateway-${version}`;
 
-/** Of each kind of machine: the name that Debian gives it, and what an ELF file says (its bytes 18 and 19). */
+/** The kinds of machines, with Debian's name and the code in an ELF file (its bytes 18 and 19). */
 const MACHINES = {
   x64: { debian: 'amd64', elf: 0x3e },
   arm64: { debian: 'arm64', elf: 0xb7 },
@@ -39,7 +39,7 @@ const program = (command: string, ...args: string[]) =>
   execFileSync(command, args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1e9 });
 const sums = () => readFileSync(join(RELEASE, 'SHA256SUMS'), 'utf8');
 
-/** What the release says at its end. */
+/** The output of `npm run release`. */
 let said: string;
 
 beforeAll(() => {
@@ -50,7 +50,7 @@ beforeAll(() => {
 
 const tree = (machine: Machine) => join(folder, `${NAME}-linux-${machine}`);
 
-/** The paths of the files and links of a folder, with their SHA-256. */
+/** Returns the paths of the files and links in a folder, with their SHA-256. */
 function contents(of: string): Record<string, string> {
   const files = readdirSync(of, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
@@ -63,7 +63,7 @@ function contentOf(file: string): string {
   return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
-/** The machine of a compiled file; undefined: it is not compiled */
+/** Returns the machine code of a compiled file, or `undefined` if the file is not compiled. */
 function elfMachine(path: string): number | undefined {
   const bytes = readFileSync(path);
   return bytes.subarray(0, 4).toString('latin1') === '\u007fELF' ? bytes.readUInt16LE(18) : undefined;
@@ -75,7 +75,7 @@ test('a second run in another time zone and with another umask makes the same by
   expect(sums()).toBe(first);
 }, 900_000);
 
-test('SHA256SUMS names every other file, and each is as it says', () => {
+test('SHA256SUMS names every other file, with its right hash', () => {
   const named = sums()
     .trim()
     .split('\n')
@@ -87,7 +87,7 @@ test('SHA256SUMS names every other file, and each is as it says', () => {
   execFileSync('sha256sum', ['--check', '--strict', '--status', 'SHA256SUMS'], { cwd: RELEASE });
 });
 
-test('the last line tells of the terms while there are none', () => {
+test('the last line reports missing terms', () => {
   const last = said.trim().split('\n').at(-1);
   if (license === 'UNLICENSED') expect(last).toMatch(/^package\.json says UNLICENSED: /);
   else expect(last).not.toContain('UNLICENSED');
@@ -96,7 +96,7 @@ test('the last line tells of the terms while there are none', () => {
 describe.each(Object.keys(MACHINES) as Machine[])('the archive for %s', (machine) => {
   const archive = join(RELEASE, `${NAME}-linux-${machine}.tar.gz`);
 
-  test('has one folder, belongs to nobody, and is of one moment', () => {
+  test('has one folder, no owner, and one time for all files', () => {
     const lines = program('tar', '--utc', '--full-time', '-tvzf', archive).trim().split('\n');
     const seen = lines.map((line) => /^\S+ (\S+) +\d+ (\S+ \S+) ([^/]+)\//.exec(line)!.slice(1));
     expect([...new Set(seen.map(String))]).toEqual([
@@ -123,14 +123,14 @@ describe.each(Object.keys(MACHINES) as Machine[])('the archive for %s', (machine
     ]);
   });
 
-  test('says how to go on, and whose terms it is under', () => {
+  test('says how to continue, and whose terms apply', () => {
     expect(readFileSync(join(tree(machine), 'SETUP.txt'), 'utf8')).toContain(
       'licensing setup --joomla-root ',
     );
     const terms = readFileSync(join(tree(machine), 'LICENSE'), 'utf8');
     expect(terms).toMatch(new RegExp(`^licensing-gateway ${version}: ${license}\n`));
     expect(terms).toContain('Node.js is licensed for use as follows:');
-    // What is bundled and what lies beside.
+    // The terms cover bundled packages, and packages in files of their own.
     for (const name of ['koa', 'knex', 'libsql', 'hono'])
       expect(terms).toMatch(new RegExp(`^${name} \\d`, 'm'));
     const manifest: unknown = JSON.parse(readFileSync(join(tree(machine), 'package.json'), 'utf8'));
@@ -183,7 +183,7 @@ test('the zip for hosting panels has nothing compiled, no SQLite, and the compon
   expect(statSync(zip).size).toBeLessThan(15e6);
 });
 
-test('the SBOM names what production needs, Node, and the commit', () => {
+test('the SBOM names the packages of production, Node, and the commit', () => {
   const sbom = JSON.parse(readFileSync(join(RELEASE, `${NAME}.cdx.json`), 'utf8')) as {
     serialNumber: string;
     metadata: { timestamp: string; component: { name: string; version: string } };
@@ -225,14 +225,14 @@ describe('the archive on this machine', () => {
     );
   });
 
-  test('has every command, with the words of the build', async () => {
+  test('has every command, with the same help as the build', async () => {
     const names = [...(await run(['--help'])).stdout.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name]) => name!);
     expect(names.length).toBeGreaterThan(25);
     for (const args of [['--help'], ...names.map((name) => [name, '--help'])])
       expect(await run(args)).toEqual(await runInProcess(args, {}));
   }, 300_000);
 
-  test('starts with few files', async () => {
+  test('reads few files at its start', async () => {
     const hook = join(folder, 'count.cjs');
     writeFileSync(hook, "process.on('exit', () => console.error(Object.keys(require.cache).length - 1));");
     const env = {
@@ -245,7 +245,7 @@ describe('the archive on this machine', () => {
     expect(Number(stderr.trim().split('\n').at(-1))).toBeLessThanOrEqual(25);
   });
 
-  test('its service reads what operators need at their first request, as it was at the start', async () => {
+  test('its service reads the operators’ part at their first request, in the state of the start', async () => {
     const bundles = join(tree(own), 'dist/bundles');
     const env = { LICENSING_DATABASE_URL: `sqlite:${join(folder, 'parts.sqlite')}` };
     expect((await run(['migrate'], env)).code).toBe(0);
@@ -338,7 +338,7 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
     inside('cp /tmp/resolv.conf /etc/resolv.conf');
   }, 600_000);
 
-  test('installs the package, starts nothing, and says how to go on', () => {
+  test('installs the package, starts nothing, and says how to continue', () => {
     const installed = inside(`apt-get install -y /tmp/${deb}`);
     expect(installed).toContain('licensing setup --joomla-root ');
     expect(inside('licensing --version')).toBe(`${version}\n`);
@@ -354,7 +354,7 @@ describe.each(['bookworm', 'trixie'])('a bare Debian (%s)', (suite) => {
         .map((one) => one.join('='))
         .join(' ')} licensing init --sqlite ${data}/licensing.sqlite`,
     );
-    // A network of its own, with no interface up: it may call nobody to start.
+    // The service gets a network without any interface, because its start must not need one.
     const service = startProcess('unshare', [
       ...['--net', 'chroot', '--userspec=licensing', root, '/usr/bin/env', '-i', 'HOME=/var/lib/licensing'],
       ...['LICENSING_ENV_FILE=/var/lib/licensing/.env', 'LICENSING_LISTEN=unix:/var/lib/licensing/http.sock'],

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bootMachine, giveSite, listing, makeTree, type Machine } from '../support/machine';
 import { temporaryFolder } from '../support/processes';
 
-/** `licensing setup` on a Debian with systemd, from nothing to the first licence and back. */
+/** Tests `licensing setup` on a Debian with systemd, from nothing to the first licence and back. */
 
 const TREE = '/opt/licensing-gateway-0.1.0';
 const LINE = 'setup --joomla-root /var/www/shop --url https://shop.example --ca /etc/ssl/shop/ca.pem';
 const API = 'https://shop.example/api/index.php/v1/licensing';
-/** What setup may touch. */
+/** The folders that setup may change. */
 const FOLDERS = ['/etc', '/opt', '/usr/local', '/var/lib/licensing-gateway', '/var/www'];
 
 let machine: Machine;
@@ -24,14 +24,14 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => machine.stop());
 
-/** Asks by the machine's own Node: the base has no curl. */
+/** Sends a request with the machine's own Node, because its base system has no curl. */
 async function get(url: string): Promise<{ status: number; body: string }> {
   const script = `require('https').get(process.argv[1], { rejectUnauthorized: false }, (r) => { let t = ''; r.on('data', (c) => (t += c)); r.on('end', () => console.log(JSON.stringify({ status: r.statusCode, body: t }))); })`;
   const text = await machine.well(`/root/node -e "${script.replace(/[$"]/g, '\\$&')}" ${url}`);
   return JSON.parse(text) as { status: number; body: string };
 }
 
-test('refuses in words what it cannot do, and changes nothing', async () => {
+test('explains what it cannot do, and changes nothing', async () => {
   const before = listing(machine, ...FOLDERS);
   const refused = async (line: string, words: RegExp) => {
     const { code, text } = await machine.sh(line);
@@ -45,7 +45,7 @@ test('refuses in words what it cannot do, and changes nothing', async () => {
   );
   await refused(
     `${command} ${LINE.replace('shop.example ', 'other.example ')}`,
-    /no server \{\} for other\.example.*there are shop\.example/s,
+    /no server \{\} for other\.example.*they name shop\.example/s,
   );
   await machine.well(
     'chown root:root /var/www/shop/configuration.php && chmod 600 /var/www/shop/configuration.php',
@@ -67,17 +67,17 @@ test('refuses in words what it cannot do, and changes nothing', async () => {
   await refused(`${command} ${LINE}`, /Neither nginx nor Apache runs/);
   await machine.well('systemctl start nginx');
   expect((await machine.sh(`${command} setup --url https://shop.example`)).code).toBe(2);
-  await refused(`${command} setup --undo`, /nothing to take back/);
+  await refused(`${command} setup --undo`, /nothing to undo/);
   expect(listing(machine, ...FOLDERS)).toEqual(before);
 });
 
-test('tells what it would change and changes nothing, with --dry-run', async () => {
+test('lists with --dry-run what it would change, and changes nothing', async () => {
   const before = listing(machine, ...FOLDERS);
   const { code, stdout } = await machine.sh(`${TREE}/bin/licensing ${LINE} --dry-run`);
   expect(code).toBe(0);
   for (const words of [
     `the link /opt/licensing-gateway, to ${TREE}`,
-    "the system's user licensing",
+    'the system user licensing',
     'LICENSING_KEY_SECRET',
     'licensing joins the group web',
     '/etc/systemd/system/licensing@.service',
@@ -114,8 +114,8 @@ test('leads from nothing to the first licence in five commands and a minute', as
   expect((await machine.sh('sudo -u licensing licensing health')).code).toBe(0);
 });
 
-test('makes what docs/production.md makes by hand', async () => {
-  // licensing nginx writes the same files.
+test('makes what docs/production.md describes by hand', async () => {
+  // `licensing nginx` writes the same files.
   await machine.well('licensing nginx --server-name shop.example --instances 2 --out /root/nginx');
   for (const name of ['upstream.conf', 'licensing.conf'])
     expect(machine.read(`/etc/nginx/licensing/${name}`)).toBe(
@@ -155,13 +155,13 @@ test('changes nothing when it is run again, and says so', async () => {
   const { code, stdout } = await machine.sh(`licensing ${LINE}`);
   expect({ code, stdout }).toEqual({
     code: 0,
-    stdout: expect.stringContaining('Nothing was changed: all was as it has to be.'),
+    stdout: expect.stringContaining('Nothing was changed: everything is already set up.'),
   });
   expect(listing(machine, ...FOLDERS)).toEqual(before);
   expect(await startsOf()).toBe(starts);
 });
 
-test('of two at once one does its work, and the other says who is at it since when', async () => {
+test('of two at once, one does its work, and the other names the process and its start', async () => {
   const ended = await Promise.all([machine.sh(`licensing ${LINE}`), machine.sh(`licensing ${LINE}`)]);
   const [first, second] = ended.sort((one, other) => one.code - other.code);
   expect({ ...first, code: 0 }).toEqual(first);
@@ -173,7 +173,7 @@ test('of two at once one does its work, and the other says who is at it since wh
   });
 });
 
-test('what is set or changed by hand stays', async () => {
+test('settings and changes by hand stay', async () => {
   await machine.well(
     "echo LICENSING_RATE_LIMIT=120 >> /etc/licensing-gateway.env && sed -i 's|^LICENSING_PUBLIC_URL=.*|LICENSING_PUBLIC_URL=https://shop.example/|' /etc/licensing-gateway.env",
   );
@@ -191,23 +191,26 @@ test('what is set or changed by hand stays', async () => {
   expect((await machine.sh('systemctl is-enabled licensing@3')).code).not.toBe(0);
 });
 
-test.each(['KILL', 'TERM', 'HUP'])('an instance that gets SIG%s from outside is back', async (signal) => {
-  const pid = await machine.well('systemctl show --property=MainPID --value licensing@1');
-  machine.write(
-    '/root/back.js',
-    `const http = require('http'), begun = Date.now(); let away = false;
+test.each(['KILL', 'TERM', 'HUP'])(
+  'an instance that gets SIG%s from outside is restarted',
+  async (signal) => {
+    const pid = await machine.well('systemctl show --property=MainPID --value licensing@1');
+    machine.write(
+      '/root/back.js',
+      `const http = require('http'), begun = Date.now(); let away = false;
 process.kill(${pid.trim()}, 'SIG${signal}');
 const again = () => { away = true; setTimeout(ask, 5); };
 const ask = () => http.get('http://127.0.0.1:3081/readyz', { agent: false }, (r) => { r.resume(); r.on('end', () => away && r.statusCode === 200 ? console.log(Date.now() - begun) : setTimeout(ask, 5)); }).on('error', again);
 ask();`,
-  );
-  const ms = Number(await machine.well(`timeout 30 ${TREE}/node /root/back.js`));
-  console.log(`ready after SIG${signal}: ${ms} ms`);
-  // A busy machine starts Node slowly.
-  expect(ms).toBeLessThan(10_000);
-});
+    );
+    const ms = Number(await machine.well(`timeout 30 ${TREE}/node /root/back.js`));
+    console.log(`ready after SIG${signal}: ${ms} ms`);
+    // A busy machine starts Node slowly.
+    expect(ms).toBeLessThan(10_000);
+  },
+);
 
-test('the line that it ends with makes a copy', async () => {
+test('the last line of its output makes a copy', async () => {
   const { stdout } = await machine.sh(`licensing ${LINE}`);
   const line = /^ {2}(install -d .*)$/m.exec(stdout)![1]!;
   await machine.well(line);
@@ -218,9 +221,9 @@ test('the line that it ends with makes a copy', async () => {
   expect(statSync(join(machine.folder, 'root/licensing-copy')).mode & 0o777).toBe(0o700);
 });
 
-test('takes back what it made and keeps the data, which the next setup finds', async () => {
+test('undoes its changes and keeps the data, which the next setup finds', async () => {
   const { code, stdout } = await machine.sh('licensing setup --undo');
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('The data stay: the tables') });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('These stay: the tables') });
   expect(machine.read('/etc/nginx/sites-available/shop')).toBe(siteFile);
   expect(listing(machine, '/etc').filter((path) => path.includes('licensing'))).toEqual([
     '/etc/licensing-gateway.env',
@@ -236,7 +239,7 @@ test('takes back what it made and keeps the data, which the next setup finds', a
   await machine.well('licensing setup --undo');
 }, 180_000);
 
-test('sets up behind Apache, for a site below /home, from a folder where nobody else may look', async () => {
+test('sets up behind Apache, for a site below /home, from a folder that no other user may read', async () => {
   await machine.well(`systemctl disable --now --quiet nginx
 mkdir -p /home/shop && chmod 711 /home/shop && cp -a /var/www/shop /home/shop/www && chgrp -R www-data /home/shop/www
 mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
@@ -273,7 +276,7 @@ mv ${TREE} /root/tree && rm -rf /etc/licensing-gateway.env`);
   expect((await get(`${API}/keys.json`)).body).toMatch(/^\{"keys":\[\{/);
   expect(await get('https://shop.example/page')).toEqual({ status: 200, body: 'the site\n' });
   expect((await machine.sh(`licensing ${line} --instances 1`)).stdout).toContain('Nothing was changed');
-  // Its file belongs to the web server's group, which the unit has, and a command has not.
+  // The file belongs to the web server's group. The unit has that group, but a command does not.
   await machine.well('sudo -u licensing licensing product list');
   await machine.well('licensing setup --undo');
   expect(machine.read('/etc/apache2/sites-available/shop.conf')).toBe(before);

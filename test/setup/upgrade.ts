@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bootMachine, giveSite, makeArchive, makeTree, type Ended, type Machine } from '../support/machine';
 import { eventually, temporaryFolder } from '../support/processes';
 
-/** `licensing upgrade` on a Debian with systemd: under load, with other tables, and back. */
+/** Tests `licensing upgrade` on a Debian with systemd: under load, with other tables, and back. */
 
 const LINE = 'setup --joomla-root /var/www/shop --url https://shop.example --ca /etc/ssl/shop/ca.pem';
 
@@ -26,12 +26,12 @@ beforeAll(async () => {
       .stdout,
   )![0];
   machine.write('/root/load.js', LOAD);
-  // Root's own settings lead to another user.
+  // root's own settings name another database user, which the upgrade must not use.
   machine.write('/root/.my.cnf', '[mariadb-dump]\nuser=nobody\npassword=wrong\n');
 }, 600_000);
 afterAll(() => machine.stop());
 
-/** Validates with four connections at a time until a file is there, and prints what came of it. */
+/** Validates with four connections at a time until a file exists, and prints how many calls had each outcome. */
 const LOAD = `const https = require('https'); const fs = require('fs');
 const [, , key, stop] = process.argv; const seen = {}; const body = 'license_key=' + key;
 const address = () => [127, 1 + Math.random() * 200, Math.random() * 250, 1 + Math.random() * 250].map(Math.floor).join('.');
@@ -67,7 +67,7 @@ test('another version without other tables: no request is refused, and none on t
   expect(await version()).toBe('0.1.0');
 }, 180_000);
 
-test('another fault of the version before is no reason to lose what was written since', async () => {
+test('another fault of the earlier version is no reason to lose what was written since', async () => {
   await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
   await machine.well('sudo -u licensing licensing license issue --plan 1 --customer since@shop.example');
   const tree = '/opt/licensing-gateway-0.1.0';
@@ -75,9 +75,9 @@ test('another fault of the version before is no reason to lose what was written 
   const { code, text } = await machine.sh('licensing upgrade --back');
   expect({ code, text }).toEqual({
     code: 1,
-    text: expect.stringMatching(/tables are still its own\. Nothing was changed/),
+    text: expect.stringMatching(/could use the tables\. Nothing was changed/),
   });
-  // Instances that stand still, as after a way back that ended midway, are started.
+  // A way back that ended midway leaves stopped instances. The next one starts them.
   await machine.well(`mv ${tree}/bin/away ${tree}/bin/licensing && systemctl stop licensing@1 licensing@2`);
   await machine.well('licensing upgrade --back');
   await machine.well('systemctl is-active licensing@1 licensing@2');
@@ -93,17 +93,17 @@ test('a version with another migration: no request is refused, and nginx’s fil
   expect(await tables()).toContain('jos_licensing_notes');
 }, 180_000);
 
-test('back to the tables of the backup: says what is lost, leaves no table of the newer version, keeps the settings', async () => {
+test('the way back to the tables of the backup says what is lost, leaves no newer table, and keeps the settings', async () => {
   await machine.well('sudo -u licensing licensing license issue --plan 1 --customer lost@shop.example');
   await machine.well('echo LICENSING_RATE_LIMIT=90 >> /opt/licensing-gateway/.env');
-  // Of upgrades that failed: the backup that is needed stays all the same.
+  // Newer backups of failed upgrades must not displace the backup that is needed.
   await machine.well(
     'cd /var/lib/licensing-gateway/backups && for number in 1 2 3 4 5; do touch $(date -u -d "1 second ago" +%Y%m%dT%H%M%SZ)-before-0.3.$number.sql; done',
   );
   const { code, text } = await machine.sh('licensing upgrade --back');
   expect({ code, text }).toEqual({
     code: 0,
-    text: expect.stringMatching(/Written since, and lost: 1 licence, 0 orders/),
+    text: expect.stringMatching(/Written since the upgrade, and lost: 1 licence, 0 orders/),
   });
   expect(await version()).toBe('0.1.0');
   expect(await tables()).not.toContain('notes');
@@ -112,13 +112,13 @@ test('back to the tables of the backup: says what is lost, leaves no table of th
   expect(list).not.toContain('lost@shop.example');
   expect(machine.read('/etc/licensing-gateway.env')).toContain('LICENSING_RATE_LIMIT=90');
   expect(machine.read('/etc/nginx/licensing/licensing.conf')).not.toContain('the next version');
-  // What was lost is still in a file, and the tables of the newer version can be made once more.
-  expect(text).toMatch(/What was written since is in \S+after-0\.2\.0\.sql alone/);
+  // The lost data are still in a file, and the tables of the newer version can be made again.
+  expect(text).toMatch(/Data from after the upgrade are now only in \S+after-0\.2\.0\.sql/);
   await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
   await machine.well('licensing upgrade --back');
 }, 180_000);
 
-/** Starts a line, and gives what it answers and its process, by what the lock says of it. */
+/** Starts a command. Returns its process, which the lock names, and its result. */
 async function begin(line: string): Promise<{ pid: string; ended: Promise<Ended> }> {
   await machine.well('rm -f /run/licensing-gateway.lock');
   const ended = machine.sh(line);
@@ -130,7 +130,7 @@ async function begin(line: string): Promise<{ pid: string; ended: Promise<Ended>
   return { pid, ended };
 }
 
-test('a closed terminal does not end it, and Ctrl-C ends it where nothing is changed', async () => {
+test('a closed terminal does not end it, and Ctrl-C ends it only before a change', async () => {
   const left = await begin('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
   const beside = await machine.sh('licensing upgrade --back');
   expect({ code: beside.code, text: beside.text }).toEqual({
@@ -152,7 +152,7 @@ test('a closed terminal does not end it, and Ctrl-C ends it where nothing is cha
   expect(await tables()).not.toContain('notes');
 }, 180_000);
 
-/** An upgrade that is killed when it has changed the tables, and nothing else. */
+/** Kills an upgrade after it has changed the tables, and nothing else. */
 async function cutOff(): Promise<void> {
   const { pid, ended } = await begin('licensing upgrade /root/slow');
   await eventually(async () => expect(await tables()).toContain('notes'), 60_000);
@@ -161,7 +161,7 @@ async function cutOff(): Promise<void> {
   expect(await version()).toBe('0.1.0');
 }
 
-test('one that was killed while it changed the tables: back, or once more and then back', async () => {
+test('an upgrade that was killed while it changed the tables can be undone, or repeated and then undone', async () => {
   await machine.well(`mkdir /root/slow && tar -C /root/slow --strip-components=1 -xzf /root/licensing-gateway-0.2.0.tar.gz
 mv /root/slow/bin/licensing /root/slow/bin/quick`);
   machine.write(
@@ -177,14 +177,16 @@ mv /root/slow/bin/licensing /root/slow/bin/quick`);
   const back = await machine.sh('licensing upgrade --back');
   expect({ code: back.code, text: back.text }).toEqual({
     code: 0,
-    text: expect.stringMatching(/Version 0\.1\.0 runs with the tables that it had[^]*was written since\./),
+    text: expect.stringMatching(
+      /Version 0\.1\.0 runs with its former tables[^]*was written since the upgrade\./,
+    ),
   });
   expect(await tables()).not.toContain('notes');
   expect(await machine.well('ls -A /opt')).toBe(before);
 
   await cutOff();
   const again = await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
-  expect(again).toContain('An upgrade to 0.2.0 was cut off');
+  expect(again).toContain('An upgrade to 0.2.0 was interrupted');
   expect(await version()).toBe('0.2.0');
   await machine.well('licensing upgrade --back');
   expect(await tables()).not.toContain('notes');
@@ -192,13 +194,13 @@ mv /root/slow/bin/licensing /root/slow/bin/quick`);
   await machine.well('systemctl is-active licensing@1 licensing@2');
 }, 300_000);
 
-test('a way back that ends while it reads the backup is finished by the next one', async () => {
+test('a way back that ends while it restores the backup is finished by the next one', async () => {
   const before = await tables();
   const listed = () => machine.well('sudo -u licensing licensing license list');
   const licenses = await listed();
   await machine.well('licensing upgrade /root/licensing-gateway-0.2.0.tar.gz');
   await machine.well('sudo -u licensing licensing license issue --plan 1 --customer since@two.example');
-  // The list of migrations is back then, and the tables of orders and what follows are not.
+  // This restores the list of migrations, but not the tables of orders and the tables after them.
   machine.write(
     '/usr/local/bin/mariadb',
     `#!/bin/sh
@@ -212,7 +214,7 @@ exit 1
   expect({ code: cut.code, text: cut.text }).toEqual({
     code: 1,
     text: expect.stringMatching(
-      /was not read to its end.*\nThe service stands still\. Mend this, and run it again/,
+      /was not read to its end.*\nThe service is stopped\. Fix this, and run it again/,
     ),
   });
   await machine.well('rm /usr/local/bin/mariadb');
@@ -224,11 +226,11 @@ exit 1
   expect({ code: other.code, text: other.text }).toEqual({
     code: 1,
     text: expect.stringMatching(
-      /was cut off.*Nothing was changed\. Finish it first: licensing upgrade --back/,
+      /was interrupted.*Nothing was changed\. Finish it first: licensing upgrade --back/,
     ),
   });
   const back = await machine.well('licensing upgrade --back');
-  const [, kept] = /What was written since is in (\S+after-0\.2\.0\.sql) alone/.exec(back) ?? [];
+  const [, kept] = /Data from after the upgrade are now only in (\S+after-0\.2\.0\.sql)/.exec(back) ?? [];
   expect(await machine.well(`cat ${kept}`)).toContain('since@two.example');
   expect(await version()).toBe('0.1.0');
   expect(await tables()).toBe(before);
@@ -237,7 +239,7 @@ exit 1
   expect((await machine.sh('licensing upgrade --back')).text).toContain('There is no version to go back to');
 }, 180_000);
 
-test('the same version number is taken again, and two versions are kept', async () => {
+test('the same version number is accepted again, and two versions are kept', async () => {
   await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
   await machine.well('licensing upgrade /root/licensing-gateway-0.1.1.tar.gz');
   expect(await version()).toBe('0.1.1');
@@ -247,10 +249,10 @@ test('the same version number is taken again, and two versions are kept', async 
 
 test.each([
   ['/root/nothing.tar.gz', /There is no \/root\/nothing/],
-  ['/etc', /does not hold a built version/],
+  ['/etc', /does not contain a built version/],
   ['/root/load.js', /cannot be unpacked/],
   ['/root/some.deb', /was not installed as a package/],
-])('%s is refused in words, and nothing is left', async (given, words) => {
+])('%s is refused with a reason, and nothing is left', async (given, words) => {
   await machine.well('touch /root/some.deb');
   const before = await machine.well('ls -a /opt');
   const { code, text } = await machine.sh(`licensing upgrade ${given}`);
@@ -258,7 +260,7 @@ test.each([
   expect(await machine.well('ls -a /opt')).toBe(before);
 });
 
-test('a checkout becomes a tree beside the others at its first upgrade', async () => {
+test('a checkout becomes a tree next to the others at its first upgrade', async () => {
   await machine.well(
     'tree=$(readlink /opt/licensing-gateway) && rm /opt/licensing-gateway && mv $tree /opt/licensing-gateway && rm /opt/licensing-gateway/.env && mv /etc/licensing-gateway.env /opt/licensing-gateway/.env && systemctl restart licensing@1 licensing@2 && for port in 3081 3082; do until LICENSING_ADMIN_LISTEN=127.0.0.1:$port licensing health; do sleep 0.2; done; done',
   );
@@ -272,7 +274,7 @@ test('a checkout becomes a tree beside the others at its first upgrade', async (
     text: expect.stringMatching(/no backup from before the upgrade \(--no-backup\).*Nothing was changed/s),
   });
   expect(await version()).toBe('0.2.0');
-  // The settings are outside the trees now.
+  // The settings are now outside the trees.
   expect(await machine.well('readlink /opt/licensing-gateway/.env')).toBe('/etc/licensing-gateway.env\n');
   expect(await machine.well('stat -c %U:%a /etc/licensing-gateway.env')).toBe('licensing:600\n');
 }, 180_000);

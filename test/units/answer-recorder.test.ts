@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/processes';
 import { PREFIX } from '../support/service';
 import { recorded } from '../support/service-process';
 
-/** The recorder that compares every answer of the tests with docs/openapi.json. */
+/** Tests the recorder that compares every answer of the tests with docs/openapi.json. */
 
 const RECORDER = join(__dirname, '../support/answer-recorder.cjs');
 const HEADERS = {
@@ -16,7 +16,7 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Answers one request as told, in a process with the recorder, and returns what the recorder noted. */
+/** Gives one request this answer, in a process with the recorder, and returns the recorder's notes. */
 function answer(
   path: string,
   status: number,
@@ -56,11 +56,11 @@ function answer(
 const UPDATES = `${PREFIX}/updates/42`;
 const NONE = { data: { update_available: false } };
 
-test('notes an answer as the document has it', () => {
+test('notes an answer that the document describes', () => {
   expect(answer(UPDATES, 200, NONE)).toEqual({ seen: ['checkUpdates 200'], wrong: [] });
 });
 
-test('notes the same at the end of the run for a process that keeps its answers', () => {
+test('notes the answers of a process that collects them when the process ends', () => {
   const later = (body: unknown) => answer(UPDATES, 200, body, HEADERS, 'GET', true);
   expect(later(NONE)).toEqual({ seen: ['checkUpdates 200'], wrong: [] });
   expect(later({ data: {} })).toEqual(answer(UPDATES, 200, { data: {} }));
@@ -102,7 +102,7 @@ test.each([
     'GET',
     /getMe 200: .*scope/,
   ],
-])('notes %s that it does not have', (_, path, status, body, headers, method, expected) => {
+])('notes %s that the document does not describe', (_, path, status, body, headers, method, expected) => {
   const { seen, wrong } = answer(path, status, body, { ...HEADERS, ...headers }, method);
   expect(seen).toEqual([]);
   expect(wrong.join('\n')).toMatch(expected);

@@ -9,11 +9,11 @@ const BASE = join(SRC, 'base');
 const files = readdirSync(BASE);
 const textOf = (file: string) => readFileSync(join(BASE, file), 'utf8');
 
-/** Names that only this program gives a meaning. */
+/** Words that belong to this product. */
 const OF_THE_PRODUCT =
   /\b(?:licen[cs]\w*|customers?|orders|order's|shops?|products?|plans?|releases?|activat\w*|sellers?|joomla)\b/i;
 
-/** The folders of src with a file that imports a file of the base. */
+/** Returns the folders of src that import a file of the base. */
 function importersOf(file: string): Set<string | undefined> {
   const imported = new RegExp(`from '(?:\\.\\./)+base/${file.replace('.ts', '')}'`);
   const importing = readdirSync(SRC, { recursive: true, withFileTypes: true })

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/processes';
 
-/** Counts a small program with scripts/budget.mjs. */
+/** Tests scripts/budget.mjs, which counts a small program here. */
 
 const SCRIPT = join(__dirname, '../../scripts/budget.mjs');
 
@@ -30,7 +30,7 @@ function recorded(root: string): unknown {
   return (JSON.parse(readFileSync(join(root, 'budget.json'), 'utf8')) as { recorded: unknown }).recorded;
 }
 
-test('comments and blank lines do not count, and what only looks like a comment does', () => {
+test('comments and blank lines do not count, but code that only looks like a comment does', () => {
   const root = program({
     'src/texts/a.ts': [
       "const address = 'https://shop.example'; // 1",
@@ -97,7 +97,7 @@ test('one folder and all others may have an allowance each', () => {
   expect(said).not.toContain('src/orders');
 });
 
-test('a later commit of the same work that changes the budget says so in its title', () => {
+test('a later commit of the same work that changes the budget has to say so in its title', () => {
   const root = program({ 'src/a.ts': 'f();\n' });
   const git = (...args: string[]) => {
     const author = ['-c', 'user.name=Jane', '-c', 'user.email=jane@example.com'];

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import {
-  bundlesContaining,
+  bundlesWith,
   findIncludesFault,
   includedProducts,
   includesNone,
@@ -15,12 +15,12 @@ import {
 } from '../../src/licensing/bundles';
 import type { Product } from '../../src/store/catalogue';
 
-/** Which products cover which (docs/contract.md, 11). */
+/** Tests which products cover which others (docs/contract.md, 11). */
 
 const product = (id: number, more: Partial<Product> = {}) =>
   ({ id, name: `P${id}`, element: `pkg_p${id}`, includesAll: false, ...more }) as Product;
 
-/** A shop: a club with everything, a pack of two, and three extensions, one of them not for Joomla. */
+/** The products of a shop: a club with everything, a pack of two, and three extensions, one of them not for Joomla. */
 const CLUB = 1;
 const PACK = 2;
 const [GALLERY, FORMS, APP] = [42, 43, 44];
@@ -48,7 +48,7 @@ test.each<[string, id: number, bundles: number[]]>([
   ['only in the club', APP, [CLUB]],
   ['a bundle is in none', PACK, []],
 ])('bundles of a product: %s', (_, id, bundles) => {
-  expect(ids(bundlesContaining(SHOP, id))).toEqual(bundles);
+  expect(ids(bundlesWith(SHOP, id))).toEqual(bundles);
 });
 
 test('only a list counts as listing', () => {
@@ -117,7 +117,7 @@ test.each<[string, Product, Includes]>([
   expect(withIncludes(one, rows).includes).toEqual(includes);
 });
 
-test('names for people, of 20 at most in a mail', () => {
+test('names for people, at most 20 of them in a mail', () => {
   const many = Array.from({ length: 21 }, (_, i) => ({ name: `P${i}` }));
   expect(updateSiteNames(many.slice(0, 2))).toBe('P0, P1');
   expect(updateSiteNames(many.slice(0, 20))).not.toContain('...');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/processes';
 
-/** Finds clones in a small program by the project's configuration. */
+/** Tests the project's configuration of jscpd on a small program. */
 
 const ROOT = join(__dirname, '../..');
 
@@ -16,7 +16,7 @@ function findClones(files: Record<string, string>): { status: number | null; std
   return spawnSync(join(ROOT, 'node_modules/.bin/jscpd'), ['--no-colors'], { cwd: root, encoding: 'utf8' });
 }
 
-/** Each line has 7 tokens. */
+/** Returns lines of 7 tokens each. */
 const lines = (count: number) =>
   Array.from({ length: count }, (_, i) => `call${i}('text', ${i});`).join('\n');
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { isSetting, SECRET_FILES } from '../../src/settings/names';
 
-/** deploy/container/compose.yaml, which a daemon reads. What it gives the service, the service has to know. */
+/** Tests deploy/container/compose.yaml, which otherwise only a daemon reads: the service has to know every variable in it. */
 
 const text = readFileSync(join(__dirname, '../../deploy/container/compose.yaml'), 'utf8');
 const [, block = ''] = /^ {2}licensing:\n[^]*?^ {4}environment:\n((?: {6}.*\n)+)/m.exec(text) ?? [];
@@ -12,7 +12,7 @@ const given = [...block.matchAll(/^ {6}(\w+): (.*)$/gm)].map(([, name = '', valu
   value,
 }));
 
-test('every variable of the service is a setting of it, which the file .env beside may set', () => {
+test('every variable of the service is one of its settings, and the file .env may set it', () => {
   expect(given.length).toBeGreaterThan(5);
   for (const { name, value } of given) {
     expect({ name, isSetting: isSetting(name) }).toEqual({ name, isSetting: true });

@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals';
 import { composeAll } from '../support/composed-sentences';
 import { OPERATOR_LANGUAGES, type OperatorLanguage } from '../../src/texts/operators/languages';
 
-/** Nouns of sentences with a count. */
+/** The nouns of sentences with a count. */
 const MANY =
   'licences|sites|slots|days|downloads|requests|orders|customers|mails|payments|versions|devices|plans|messages|keys|updates|refusals|processes|instances|lines|files|networks|products|webhooks|people|entries|events|shops|connections|times|rows|things';
 const ONE =
   'licence|site|slot|day|request|order|payment|device|plan|message|key|refusal|line|file|network|product|mail|download|update|version|row|time';
 
-/** Faults that no sentence may have. `test/support/composed-sentences.ts` makes all sentences. */
+/** Faults that no sentence may have. `test/support/composed-sentences.ts` composes all sentences. */
 const FAULTS: Record<'any' | OperatorLanguage, Record<string, RegExp>> = {
   any: {
     'a word twice': /(?<![\p{L}\d])(\p{L}+) \1(?![\p{L}\d])/u,
@@ -40,7 +40,7 @@ const FAULTS: Record<'any' | OperatorLanguage, Record<string, RegExp>> = {
   },
 };
 
-/** Sentences that are never made with the values in which a fault was found, and why. */
+/** False alarms: sentences that the program never composes with these values, and why. */
 const NEVER: [path: RegExp, fault: string, why: string][] = [
   [
     /^(overview\.(period|days|figures|refused|arrived|used)|licenses\.within|renewals\.due\.days|moveIn\.fare|requests\.chart)/,
@@ -79,7 +79,7 @@ const NEVER: [path: RegExp, fault: string, why: string][] = [
   [/^worksNow\.used$/, 'a verb of many', 'of one slot three are used'],
 ];
 
-test.each(OPERATOR_LANGUAGES)('no composed sentence in %s has a fault of its composition', (language) => {
+test.each(OPERATOR_LANGUAGES)('no composed sentence in %s has a fault', (language) => {
   const all = composeAll(language);
   const faults = Object.entries({ ...FAULTS.any, ...FAULTS[language] });
   const found = all.flatMap(({ path, text }) =>
@@ -91,7 +91,7 @@ test.each(OPERATOR_LANGUAGES)('no composed sentence in %s has a fault of its com
   expect(found.filter((one) => !isNever(one))).toEqual([]);
 });
 
-test('each pattern finds the fault that it is for', () => {
+test('each pattern finds its fault', () => {
   const examples: [OperatorLanguage, string, string][] = [
     ['de', 'Die Kunden wurden am heute 22:54 benachrichtigt.', 'a preposition before today'],
     ['de', '3 von 1 Platz ist belegt.', 'a verb of one'],

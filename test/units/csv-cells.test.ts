@@ -4,7 +4,7 @@ import { german } from '../../src/texts/operators/de/texts';
 import { english } from '../../src/texts/operators/en/texts';
 import { readCsv } from '../../src/transfer/csv';
 
-/** Tables that a spreadsheet opens, with texts that customers typed. */
+/** Tests that texts typed by customers cannot become formulas when a spreadsheet opens a table. */
 
 const RUN = '=cmd|calc';
 
@@ -31,7 +31,7 @@ const TEXTS = [
   `Shop;${RUN};+2;a;-3`,
 ];
 
-/** What Excel makes of a line where the semicolon separates: a quotation mark counts at a cell's beginning only. */
+/** Splits a line as Excel does if the separator is a semicolon: a quotation mark counts only at a cell's beginning. */
 function cellsOf(line: string, separator: string): string[] {
   const cells: string[] = [];
   for (let at = 0; at <= line.length;) {
@@ -69,7 +69,7 @@ describe('a line of a table', () => {
     );
   });
 
-  it('is read back as it was where nothing in it is a formula', async () => {
+  it('is read back unchanged if no text in it is a formula', async () => {
     const cells = [
       'a;b',
       'x,y',

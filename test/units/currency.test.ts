@@ -17,7 +17,7 @@ it.each([
   expect(written.map((text) => text.replace('\u00A0', ' '))).toEqual([english, german]);
 });
 
-it('knows the decimals of ISO 4217, where Intl has others', () => {
+it('knows the decimals of ISO 4217 for currencies of which Intl has others', () => {
   expect(['IQD', 'COP', 'ISK', 'UGX', 'CLF', 'ZZZ'].map(minorDigits)).toEqual([3, 2, 0, 0, 4, 2]);
 });
 
@@ -31,13 +31,13 @@ it('finds refunds in another currency than their payment', () => {
   const found = [{ refund: { amount: 4500, currency: 'EUR' }, payment: { amount: 4900, currency: 'USD' } }];
   expect(foreignRefunds([first, second, refund])).toEqual(found);
   expect(foreignRefunds([first, second, { ...refund, payment: 'b' }])).toEqual([]);
-  // A refund that names no payment is compared with all of them.
+  // A refund that names no payment is compared with all payments.
   expect(foreignRefunds([first, second, { ...refund, payment: null }])).toEqual([]);
   expect(foreignRefunds([first, { ...refund, payment: null }])).toEqual(found);
   expect(foreignRefunds([event('paid', null, null), refund])).toEqual([]);
 });
 
-it('sums nothing but money that moved', () => {
+it('sums only money that moved', () => {
   expect(amountsOf([event('payment_failed', 100, 'EUR'), event('subscription_ended', null, null)])).toEqual(
     [],
   );

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
-/** Checks the pages in docs against the program: files and names that they mention, their length, and the decisions' heads. */
+/** Checks the pages in docs: the files and names that they mention, their length, and the heads of the decisions. */
 
 const ROOT = join(__dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
@@ -11,7 +11,7 @@ const pagesOf = (folder: string) =>
     .filter((name) => name.endsWith('.md'))
     .map((name) => `${folder}/${name}`);
 
-/** References stay in one piece, because programs are written by them. */
+/** References, which stay in one piece because developers write programs by them. */
 const REFERENCES = ['docs/contract.md', 'docs/export-format.md', 'docs/settings.md'];
 
 test('a guide has at most 1,000 words', () => {

@@ -5,7 +5,7 @@ import type { EventAction, RecordedEvent } from '../../src/store/events';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import { pageTexts } from '../../src/texts/operators/languages';
 
-/** A licence's history, as the seller reads it. */
+/** Tests the sentences of a licence's history. */
 
 const NOW = new Date('2026-11-26T12:00:00Z');
 type Fields = Record<string, unknown> | null;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { formerAddresses, readFormerlyList } from '../../src/joomla/formerly/addresses';
 
-/** Which requests are for an address of a former system. Real web servers are asked in test/web/formerly.test.ts. */
+/** Tests which requests are for an address of a former system. test/web/formerly.test.ts asks real web servers. */
 
 const ITEMS = new Map([['7', Array.from({ length: 450 }, (_, i) => String(1_000 + i))]]);
 
@@ -31,7 +31,7 @@ describe('a former address', () => {
     expect(answering(list, request)).toEqual(names);
   });
 
-  it('of a site in a sub-folder has the language behind the folder', () => {
+  it('of a site in a sub-folder has the language after the folder', () => {
     const asked = (request: string) => answering('path=/joomla/up.xml:42', request, '/joomla');
     expect(asked('GET /joomla/de/up.xml?')).toEqual(['path=/joomla/up.xml']);
     expect(asked('GET /joomla/index.php/up.xml?')).toEqual(['path=/joomla/up.xml']);

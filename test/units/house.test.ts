@@ -6,14 +6,15 @@ import { temporaryFolder } from '../support/processes';
 
 const ROOT = join(__dirname, '../..');
 
-/** Where the rules are broken, and the work that ends it. */
-const { maxFiles, large, cycles, spreads } = JSON.parse(
+/** The places that break a rule, each with the work that ends it. */
+const { maxFiles, large, cycles, spreads, sameNames } = JSON.parse(
   readFileSync(join(ROOT, 'scripts/house.json'), 'utf8'),
 ) as {
   maxFiles: number;
   large: Record<string, string>;
   cycles: Record<string, string>;
   spreads: Record<string, string>;
+  sameNames: Record<string, string>;
 };
 
 const FILES = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src'], {
@@ -31,7 +32,7 @@ test('a folder of src has at most 40 files, except those that are listed', () =>
 });
 
 test('no folder of src is deeper than the lint looks', () => {
-  // `DEPTHS` in oxlint.config.mjs: src, a folder and three folders in it
+  // `DEPTHS` in oxlint.config.mjs reaches three folders deep in a folder of src.
   expect(FILES.filter((file) => dirname(file).split('/').length > 5)).toEqual([]);
 });
 
@@ -39,7 +40,20 @@ test('the lists of exceptions do not grow', () => {
   expect(Object.keys(large).length).toBeLessThanOrEqual(2);
   expect(Object.keys(cycles).length).toBeLessThanOrEqual(13);
   expect(Object.keys(spreads).length).toBeLessThanOrEqual(13);
+  expect(Object.keys(sameNames).length).toBeLessThanOrEqual(18);
   expect(Object.keys(cycles).filter((file) => !file.startsWith('src/orders/'))).toEqual([]);
+});
+
+test('an exported name of src has at most 24 characters, and one meaning unless it is listed with a reason', () => {
+  const EXPORT = /^export (?:abstract )?(?:async )?(?:function\*?|const|type|interface|class) (\w+)/gm;
+  const files = new Map<string, Set<string>>();
+  for (const file of FILES)
+    for (const [, name] of readFileSync(join(ROOT, file), 'utf8').matchAll(EXPORT))
+      // A text in two languages is one thing.
+      files.set(name!, (files.get(name!) ?? new Set()).add(file.replace(/\/(?:en|de)\//, '/')));
+  const several = [...files].filter(([, { size }]) => size > 1).map(([name]) => name);
+  expect(several.sort()).toEqual(Object.keys(sameNames).sort());
+  expect([...files.keys()].filter(({ length }) => length > 24)).toEqual([]);
 });
 
 describe('the lint', () => {
@@ -52,7 +66,7 @@ describe('the lint', () => {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   });
 
-  /** What the lint prints about these files of src. */
+  /** Returns the output of the lint for these files of src. */
   function lint(files: Record<string, string>): string {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -77,7 +91,7 @@ describe('the lint', () => {
     expect(lint({ ...STORE, [page]: text })).toContain('src/http may import from');
   });
 
-  test('refuses an import upwards, and in the hot path one of the other rules', () => {
+  test('refuses an import upwards, and an import of the other rules in the hot path', () => {
     const upward = "import { page } from '../http/page';\n\nexport const rule = page;\n";
     const printed = lint({
       'src/http/page.ts': 'export const page = 1;\n',
@@ -92,7 +106,7 @@ describe('the lint', () => {
     const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => name)
-      // The texts have rules of their own.
+      // The folder of texts has rules of its own.
       .filter((name) => name !== 'app' && name !== 'texts');
     const text = "import { start } from '../app/service';\n\nexport const probe = start;\n";
     const printed = lint({
@@ -110,7 +124,7 @@ describe('the lint', () => {
     expect(printed).toContain('no-cycle');
   });
 
-  test('has nothing against a subject that reads its table', () => {
+  test('allows a subject to read its table', () => {
     const text = "import { findToken } from '../store/tokens';\n\nexport const token = findToken;\n";
     expect(lint({ ...STORE, 'src/access/tokens.ts': text })).toContain('Found 0 warnings and 0 errors');
   });

@@ -10,12 +10,12 @@ import { OPERATION_GROUPS } from '../../src/operations/operations';
 import { VARIABLES } from '../../src/settings/names';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 
-/** Compares docs/internals/inventory.json with the program: docs/internals/add.md explains its lines. */
+/** Compares docs/internals/inventory.json with the program. docs/internals/add.md explains its lines. */
 
 const ROOT = join(__dirname, '../..');
 const FILE = 'docs/internals/inventory.json';
 
-test('the inventory has as much of each thing as the program has', async () => {
+test('the inventory has the program’s number of each thing', async () => {
   const inventory = readJson(FILE) as Record<string, string[]>;
   const program = await counts();
   expect(Object.keys(inventory)).toEqual(Object.keys(program));
@@ -32,7 +32,7 @@ test('the inventory has as much of each thing as the program has', async () => {
   expect(faults).toEqual([]);
 });
 
-/** @throws Error when a line has no figure, or no reason */
+/** @throws Error if a line has no figure, or no reason */
 function figureOf(name: string, line: string): number {
   const [, figure] = /^\+?(\d+) \S+ \S+/.exec(line) ?? [];
   if (figure === undefined)
@@ -48,7 +48,7 @@ async function counts(): Promise<Record<string, number>> {
   const routers = jest.spyOn(Router.prototype, 'routes');
   const service = await startTestService();
   try {
-    // The operator's addresses are added by the first request for one of them.
+    // The first request for an operator's address adds all of them.
     await fetch(`${service.url}${PREFIX}/openapi.json`);
     const addresses = (routers.mock.contexts as Router[]).flatMap(addressesOf);
     const isPage = (address: string) => address.startsWith(`${PREFIX}/pages`);
@@ -79,7 +79,7 @@ function addressesOf(router: Router): string[] {
     .filter((path) => !path.startsWith(`${PREFIX}/pages/guide/`));
 }
 
-/** Lists the commands that do something by themselves, not their groups. */
+/** Lists the commands, but not groups of commands. */
 function commandsOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }
@@ -95,7 +95,7 @@ async function countTables({ db }: TestService): Promise<{ tables: number; colum
   return counted;
 }
 
-/** Counts all clones in src, including those of the baseline. */
+/** Counts all clones in src, including the baseline. */
 function countClones(): number {
   const { stdout } = spawnSync(join(ROOT, 'node_modules/.bin/jscpd'), ['--reporters', 'silent'], {
     cwd: ROOT,

@@ -31,17 +31,17 @@ import {
 } from '../support/service';
 
 const KEY = 'A1B2C3D4-E5F6A7B8-C9D0E1F2-A3B4C5D6';
-/** One that another shop made. */
+/** A key from another shop. */
 const IMPORTED = 'Shop-2024-abcd-EFGH';
 
-/** The examples of the documentation, and more of them beside this file. */
+/** The pages with examples: the documentation, and more of them next to this file. */
 const PAGES = ['../../docs/key-spellings.md', 'key-spellings.md'].map((name) =>
   readFileSync(join(__dirname, name), 'utf8'),
 );
 const tableBelow = (heading: string): string[][] =>
   PAGES.flatMap((page) => readTable(page.slice(page.indexOf(heading)).split(/^## /m)[1] ?? ''));
 
-/** The cells of a table without its heading; a text in a cell is written as in JSON. */
+/** Returns the cells of a table without its heading. A cell's text is written as in JSON. */
 function readTable(section: string): string[][] {
   const lines = section.match(/^\|.*\|$/gm) ?? [];
   return lines.slice(2).map((line) => line.slice(1, -1).split('|').map(readCell));
@@ -87,7 +87,7 @@ describe('the one spelling of a key', () => {
     expect(foldedDigest(one)).not.toBe(keyDigest(one));
   });
 
-  it('is found in any text around it, or none is: never one that does not stand there', () => {
+  it('is found in any text around it, or no key is found, but never a key that the text does not contain', () => {
     const around = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.string({
@@ -105,7 +105,7 @@ describe('the one spelling of a key', () => {
       fc.property(around, written, around, (before, key, after) => {
         const text = before + key + after;
         const found = canonicalKey(text);
-        // Random groups may make up a key of their own, with a part of ours.
+        // Random groups may form another key, even with a part of the original one.
         const digits = text
           .normalize('NFKC')
           .replace(/[^\p{L}\p{N}]/gu, '')
@@ -144,7 +144,7 @@ describe('the one spelling of a key', () => {
     'a\u0301',
     `${KEY},`,
   ])('is read in one pass, whatever is repeated: %j', (part) => {
-    // An expression that tries again from each character would take minutes.
+    // A regular expression that tries again from each character would take minutes.
     for (const length of [9_990, 64_000]) {
       const found = canonicalKey(`${part.repeat(length / part.length)}!`);
       expect(found === KEY).toBe(part.startsWith(KEY) && length < 10_000);
@@ -190,7 +190,7 @@ describe('the one spelling of a key', () => {
     );
   });
 
-  it('is the same with anything around it that is pasted along', () => {
+  it('is the same with anything around it that is pasted with it', () => {
     const junk = fc
       .array(fc.constantFrom('"', "'", '_', '“', '»', ' ', '\t', '\n', '\u200b', '\ufeff'), { maxLength: 5 })
       .map((parts) => parts.join(''));
@@ -210,18 +210,18 @@ describe('the one spelling of a key', () => {
   });
 });
 
-describe('a key of our own', () => {
+describe('a generated key', () => {
   it('has 128 bits in four groups, and is never the same', () => {
     const keys = Array.from({ length: 10_000 }, generateKey);
     for (const key of keys) expect(key).toMatch(/^[0-9A-F]{8}(-[0-9A-F]{8}){3}$/);
     expect(new Set(keys).size).toBe(keys.length);
-    // every digit is as frequent as every other: 20,000 of each are expected, with a standard deviation of 137
+    // All digits are equally frequent: 20,000 of each are expected, with a standard deviation of 137.
     const digits = keys.join('').replaceAll('-', '');
     for (const digit of '0123456789ABCDEF')
       expect(Math.abs(digits.split(digit).length - 1 - 20_000)).toBeLessThan(1_200);
   });
 
-  it('is its own one spelling, and known by its shape', () => {
+  it('is its own canonical form, and recognized by its shape', () => {
     for (let i = 0; i < 1000; i++) {
       const key = generateKey();
       expect(canonicalKey(key)).toBe(key);
@@ -257,7 +257,7 @@ describe("a key's digest", () => {
   });
   afterAll(() => connection.end());
 
-  it("is MariaDB's SHA2(key, 256), so that an operator's own SQL can say so", async () => {
+  it("is MariaDB's SHA2(key, 256), so that an operator's own SQL can compute it", async () => {
     const keys = [
       KEY,
       IMPORTED,
@@ -293,7 +293,7 @@ describe('a sealed key', () => {
     expect(new Set(sealed).size).toBe(100);
   });
 
-  it('does not open with another secret, and says that it is another', () => {
+  it('does not open with another secret, and says that the secret is another one', () => {
     const sealed = sealKey(KEY, digest, secret);
     const other = randomBytes(32);
     expect(isSealedWith(sealed, other)).toBe(false);
@@ -308,7 +308,7 @@ describe('a sealed key', () => {
     );
   });
 
-  it('does not open with any one bit changed, whichever it is', () => {
+  it('does not open if any one bit has changed', () => {
     const bytes = Buffer.from(sealKey(KEY, digest, secret), 'base64');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const damaged = Buffer.from(bytes);
@@ -317,7 +317,7 @@ describe('a sealed key', () => {
     }
   });
 
-  it('does not open when it was cut off, whatever is left', () => {
+  it('does not open if it was truncated anywhere', () => {
     const bytes = Buffer.from(sealKey(KEY, digest, secret), 'base64');
     for (let length = 0; length < bytes.length; length++)
       expect(() => openSealedKey(bytes.subarray(0, length).toString('base64'), digest, secret)).toThrow(
@@ -325,7 +325,7 @@ describe('a sealed key', () => {
       );
   });
 
-  it('is not opened by what is no sealed key at all', () => {
+  it('is the only text that opens', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(() => openSealedKey(text, digest, secret)).toThrow(SealError);
@@ -413,7 +413,7 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     expect(row).toMatchObject({ key_digest: keyDigest('Sealed-Key-0123-wxyz'), key_hint: 'wxyz' });
   });
 
-  it('holds its key sealed also when it is as long as a key can be, and no longer one is issued', async () => {
+  it('holds even the longest possible key sealed, and no longer key is issued', async () => {
     const secret = randomBytes(32);
     const [issued] = await context.issue('é'.repeat(175), secret);
     const { keySealed, keyDigest: digest } = issued!.license;
@@ -435,7 +435,7 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     expect(await validate({ license_key: 'ImportedKeyOne' })).toBe(403);
   });
 
-  it('with a key that differs from another in case alone is found exactly, and each by none of the others', async () => {
+  it('with a key that differs from another only in case is found by its exact spelling, and by no other', async () => {
     const [one] = await context.issue('Twin-Key-Abc');
     const [other] = await context.issue('Twin-Key-aBC');
     const { db } = context.service;
@@ -446,7 +446,7 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     expect(await lookedUp('twin-key-abc')).toBeUndefined();
     expect(await resolveKey(db, keyDigests('twin-key-abc'))).toBeUndefined();
     expect((await resolveKey(db, keyDigests('Twin-Key-aBC')))!.licenseId).toBe(other!.license.id);
-    // Together in one batch, with a site each
+    // One batch looks all of them up, each with a site of its own.
     const queries = ['Twin-Key-Abc', 'twin-key-abc', 'Twin-Key-aBC', 'UNKNOWN-KEY'].map((key) => ({
       ...{ key, keyDigest: keyDigest(key), identifier: `${key.toLowerCase()}.example` },
     }));
@@ -459,7 +459,7 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     ]);
   });
 
-  it('takes a slot by a key in other case, which is the same slot', async () => {
+  it('takes the same slot by its key in another case', async () => {
     const [issued] = await context.issue('Slots-Key-0001');
     const activate = async (license_key: string, identifier: string) => {
       const answer = await request(context.service.url)
@@ -475,11 +475,11 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     expect(added).toMatchObject({ license_id: issued!.license.id, identifier: 'one.example' });
   });
 
-  it('is issued with no key that another has, in any spelling', async () => {
+  it('is never issued with a key that another has in any spelling', async () => {
     const { key } = await giveLicense(context.service.db, context.planId);
     const before = await rows(context.service.db, 'licenses');
     await expect(context.issue(`dlid=${key.toLowerCase()}_`)).rejects.toThrow(
-      'A licence with this key exists already.',
+      'A licence with this key already exists.',
     );
     expect(await rows(context.service.db, 'licenses')).toEqual(before);
   });
@@ -490,7 +490,7 @@ describe.each(ONE_BACKEND)('a stored licence, on %s', (_name, settings) => {
     ['with a control character', 'abc\u0000def'],
     ['with one of the second set', 'abc\u0085def'],
     ['with half of a surrogate pair', 'abc\ud800'],
-  ])('is issued with no key that no client could send: %s', async (_what, key) => {
+  ])('is never issued with a key that clients cannot send: %s', async (_what, key) => {
     const before = await rows(context.service.db, 'licenses');
     await expect(context.issue(key)).rejects.toThrow(
       'The key is empty or has characters that cannot be typed.',

@@ -2,9 +2,9 @@ import { expect, jest, test } from '@jest/globals';
 import { isCoded } from '../../src/base/errors';
 import { createLanes } from '../../src/licensing/core/lanes';
 
-/** The lane of a licence whose row is locked: one batch at a time, and few lanes at once. */
+/** Tests the lanes of licences whose rows are locked: one batch at a time in each, and few lanes at once. */
 
-/** Lanes whose batches run until they are ended, in the order of their beginning. */
+/** Opens lanes whose batches run until the test ends them, in the order in which they began. */
 function start(atOnce: number) {
   const running: { items: string[]; end: (error?: Error) => void }[] = [];
   const lanes = createLanes<string, string>(atOnce, (items) =>
@@ -25,7 +25,7 @@ function start(atOnce: number) {
   };
 }
 
-/** Lets begin what can begin. */
+/** Waits until every batch that can begin has begun. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -83,7 +83,7 @@ test.each<[string, atOnce: number, steps: Step[], batches: string[]]>([
   await endAll();
 });
 
-test('a lane is there while something waits or runs in it, and each gets its own answer', async () => {
+test('a lane exists while something waits or runs in it, and each item gets its own answer', async () => {
   const { lanes, running } = start(1);
   const [first, second] = [lanes.submit(1, 'a'), lanes.submit(1, 'b')];
   expect([lanes.has(1), lanes.has(2)]).toEqual([true, false]);
@@ -111,7 +111,7 @@ test('a batch that fails fails its items, and the next one runs', async () => {
   expect(await second).toBe('B');
 });
 
-test('who waits longer than three seconds for a turn is told that the database is busy', async () => {
+test('an item that waits longer than three seconds for its turn is refused, because the database is busy', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
   try {
     const { lanes, running } = start(1);
@@ -131,7 +131,7 @@ test('who waits longer than three seconds for a turn is told that the database i
   }
 });
 
-test('of more than 500 that wait for one licence, the last are refused at once', async () => {
+test('if more than 500 wait for one licence, the last are refused at once', async () => {
   const { lanes, running, endAll } = start(1);
   const all = Array.from({ length: 501 }, () => lanes.submit(1, 'a'));
   await expect(all[500]).rejects.toMatchObject({ code: 'BUSY' });

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { php72Faults } from '../support/php-files';
 import { temporaryFolder } from '../support/processes';
 
-/** Fills in the licences (scripts/set-licence.mjs) on a copy, as the owner will do after the decision (docs/licence.md). */
+/** Runs scripts/set-licence.mjs on a copy, as the owner will run it after the decision about licences (docs/licence.md). */
 
 const ROOT = join(__dirname, '../..');
 const SCRIPT = join(ROOT, 'scripts/set-licence.mjs');

@@ -7,7 +7,7 @@ import { endProcess, eventually, freePort, startProcess, temporaryFolder } from 
 import { createMariaDbDatabase, PREFIX } from '../support/service';
 import { openMigrated, processEnvironment } from '../support/service-process';
 
-/** The log is a convenience, too: a full disk under it ends no service. */
+/** Tests that the service runs without a log, because a full disk must not end it. */
 
 const BUILD = join(__dirname, '../../dist/src');
 
@@ -32,8 +32,8 @@ test('the service starts, answers and stops without a log', async () => {
   expect(child.exitCode).toBe(0);
 });
 
-test('what could not be written is kept within bounds, and written as soon as there is room', async () => {
-  // Files of this process may grow no further for a while, as on a full disk.
+test('lines that could not be written are kept within bounds, and written once the disk has room', async () => {
+  // For a while, the files of this process cannot grow any further, as on a full disk.
   const program = `
     const { spawnSync } = require('node:child_process');
     const { createLog } = require(${JSON.stringify(join(BUILD, 'process/log.js'))});

@@ -8,7 +8,7 @@ import {
 } from '../../src/licensing/core/lookup';
 import { resolveKeyDigests, type Terms } from '../../src/store/licenses/license-lookup';
 
-/** What is asked of the database for a batch of queries, and what its rows mean for each. */
+/** Tests what the database is asked for a batch of queries, and which licence each query gets from the rows. */
 
 const KEY = '0A1B2C3D-4E5F6A7B-8C9D0E1F-2A3B4C5D';
 const all = (text: string) => ({ domain: text, seat: text, device: text, instance: text });
@@ -155,7 +155,7 @@ test.each<[string, [digest: string, productId?: number][], own: number[], asked:
   ).toEqual({ own, asked });
 });
 
-/** The keys that are stored, by the digest of their folded form; `exact` was found as it is written. */
+/** Rows of: situation, keys found as written, stored keys with the digest of their folded form, expected key. */
 test.each<
   [string, exact: string[], folded: [stored: string, fold: string][], expected: Record<string, string>]
 >([
@@ -189,7 +189,7 @@ test.each<
     {},
   ],
   ['of another fold', [], [['stored', 'other']], {}],
-])('the key that is meant: %s', (_, exact, folded, expected) => {
+])('the key that a text means: %s', (_, exact, folded, expected) => {
   const rows = [
     ...exact.map((digest) => ({ key_digest: digest, folded_digest: null })),
     ...folded.map(([digest, fold]) => ({ key_digest: digest, folded_digest: fold })),

@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { keysMap, readPlanMap, combinedPlanKey, writePlanMap } from '../../src/transfer/moving/plan-map';
-import { assignKeys, mapOfKeys, type Entitlement } from '../../src/transfer/moving/rights';
+import { assignKeys, mapOfKeys, type Right } from '../../src/transfer/moving/rights';
 import type { SourceKey, SourcePlan } from '../../src/transfer/moving/source';
 import { rightOfPeriods } from '../../src/transfer/moving/subscriptions';
 
-/** Moving in: the plan map, and which licence gets a customer's keys. */
+/** Tests moving in: the plan map, and which licence gets a customer's keys. */
 
 const plan = (key: string, ...covers: string[]): [string, SourcePlan] => [
   key,
@@ -18,12 +18,7 @@ const PLANS = new Map([
   plan('0'),
 ]);
 
-const right = (
-  id: string,
-  on: string,
-  ends: number | null,
-  standing: Entitlement['standing'] = 0,
-): Entitlement => ({
+const right = (id: string, on: string, ends: number | null, standing: Right['standing'] = 0): Right => ({
   license: {
     ...{ id, row: Number(id), plan: on, customer: 'a@example.com', customerName: null, keys: [], sites: [] },
     ...{ status: 'active', startsAt: undefined, limit: undefined, metadata: {} },
@@ -34,7 +29,7 @@ const right = (
 const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
 
 describe('a customer’s keys', () => {
-  const give = (rights: Entitlement[], map = '') => {
+  const give = (rights: Right[], map = '') => {
     const { licenses, warnings } = assignKeys(
       rights,
       KEYS,
@@ -48,7 +43,7 @@ describe('a customer’s keys', () => {
     };
   };
 
-  test.each<[string, Entitlement[], string]>([
+  test.each<[string, Right[], string]>([
     ['the only one', [right('1', '3', 2030)], '1'],
     ['the one that covers most', [right('1', '3', 2033), right('2', '9', 2030)], '2'],
     ['of equals the one that ends last', [right('1', '3', 2030), right('2', '4', 2031)], '2'],
@@ -74,29 +69,29 @@ describe('a customer’s keys', () => {
     });
   });
 
-  it('need a plan for both where none covers the other', () => {
+  it('need a plan for both rights if neither covers the other', () => {
     const rights = [right('1', '3', 2030), right('2', '8', 2031)];
     expect(give(rights)).toEqual({ bearers: [['2', '8']], warnings: ['no-cover'] });
     expect(give(rights, '8 + 3=7')).toEqual({ bearers: [['2', '3+8']], warnings: [] });
-    // What has ended needs none.
+    // An ended right does not need a plan.
     expect(give([right('1', '3', 2030), right('2', '8', 2020, 2)])).toEqual({
       bearers: [['1', '3']],
       warnings: [],
     });
   });
 
-  it('go to no licence that the map leaves out', () => {
+  it('never go to a licence that the map leaves out', () => {
     const rights = [right('1', '9', null), right('2', '3', 2030), right('3', '8', 2031)];
     expect(give(rights)).toEqual({ bearers: [['1', '9']], warnings: [] });
     expect(give(rights, '9=-')).toEqual({ bearers: [['3', '8']], warnings: ['no-cover'] });
     expect(give(rights, '9=-,8=-')).toEqual({ bearers: [['2', '3']], warnings: [] });
-    // Not even one that runs alone.
+    // They do not even go to a licence that is the only one still running.
     expect(give([right('1', '9', null), right('2', '3', 2020, 2)], '9=-').bearers).toEqual([['2', '3']]);
     expect(give([right('1', '9', null)], '9=-').bearers).toEqual([]);
     expect(give(rights, '9=-,3+8=-').warnings).toEqual(['no-cover']);
   });
 
-  it('are on no licence when there are none', () => {
+  it('are on no licence if the customer has no keys', () => {
     expect(assignKeys([right('1', '3', 2030)], [], PLANS, mapOfKeys({})).licenses).toMatchObject([
       { keys: [] },
     ]);
@@ -159,7 +154,7 @@ describe('the plan map', () => {
     expect(combinedPlanKey(['10', '9'])).toBe('9+10');
   });
 
-  it('takes plans that are made, with as much as is said of them', () => {
+  it('accepts new plans, with the fields that it gives', () => {
     const map = readPlanMap('a=new,b=new:2,c=new:0:lifetime,d=new::6m:"Pro, \\"2=3\\", sites",e,f=-');
     expect(Object.fromEntries(map)).toEqual({
       ...{ a: {}, b: { limit: 2 }, c: { limit: 0, duration: null } },

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { NginxSyntaxError, parseNginx, type Directive } from '../../src/setup/nginx-blocks';
 import { isManagedByTool } from '../../src/setup/site';
 
-/** How nginx reads its words, quotes, comments and braces (ngx_conf_file.c). */
+/** Tests that words, quotes, comments and braces are read as nginx reads them (ngx_conf_file.c). */
 
 type Short = [name: string, ...args: (string | Short[])[]];
 
@@ -69,7 +69,7 @@ it.each<[string, number]>([
   expect((fault as NginxSyntaxError).line).toBe(line);
 });
 
-it('keeps the places: from a name, after a block’s "{", of its "}"', () => {
+it('keeps the positions of a name, after a block’s "{", and of its "}"', () => {
   const text = ' server # {\n { listen 80; }';
   const [{ start, block } = { start: -1, block: undefined }] = parseNginx(text);
   expect([start, text.slice(block?.open, block?.close)]).toEqual([1, ' listen 80; ']);

@@ -16,7 +16,7 @@ import type { Order, OrderEvent } from '../../src/store/orders/orders';
 import type { Shop } from '../../src/store/orders/shops';
 import { LATEST_TIME } from '../../src/store/engine/time';
 
-/** What is decided about an order, from random facts, without a database. */
+/** Tests decisions about orders, from random facts and without a database. */
 
 const NOW = new Date('2026-06-01T00:00:00Z');
 const SHOP = 'shop';
@@ -56,7 +56,7 @@ const plan = (id: number, duration: string | null) => ({
   upgradeUrl: null,
 });
 
-/** `A` and `B` are mapped, `C` as slots, `D` is not. */
+/** The mapped articles: `A` and `B` as licences, and `C` as slots. `D` is not mapped. */
 const SKUS = ['A', 'B', 'C'].map((sku, i) => ({
   id: i + 1,
   shop: SHOP,
@@ -93,7 +93,7 @@ function factsOf(events: OrderEvent[], more: Partial<OrderFacts> = {}): OrderFac
 
 interface Told {
   event: OrderEventName;
-  /** seconds, so few that events share one */
+  /** The event's second. There are so few that events share one. */
   at: number;
   items: StoredLine[] | null;
   payment: string | null;
@@ -150,7 +150,7 @@ const told: fc.Arbitrary<Told> = fc.record({
 });
 const events = fc.array(told, { minLength: 1, maxLength: 9 }).map((all) => all.map(toEvent));
 
-/** The facts that there are once a decision is applied. */
+/** Returns the facts after their decision is applied. */
 function applied(facts: OrderFacts): OrderFacts {
   const { draft, changes } = decideOrder(facts);
   const id = (ref: number) => (ref < 0 ? 1_000 * facts.events.length - ref : ref);
@@ -186,7 +186,7 @@ function applied(facts: OrderFacts): OrderFacts {
   };
 }
 
-/** One event after the other, each as if it were told by a message of its own. */
+/** Applies the events one after another, as if each arrived in a message of its own. */
 function arriving(all: OrderEvent[]): OrderFacts {
   return all.reduce((facts, event) => applied({ ...facts, events: [...facts.events, event] }), factsOf([]));
 }
@@ -196,7 +196,7 @@ const licensesOf = ({ licenses }: OrderFacts) =>
     .map(({ reference, status, expiresAt, graceDays, planId, activationLimit, renewsItself }) => ({
       reference,
       status,
-      // Cancelling is final: the end is what it was then.
+      // Cancelling is final and freezes the end, which then depends on the order of arrival.
       expiresAt: status === 'cancelled' ? null : expiresAt,
       graceDays: status === 'cancelled' ? 0 : graceDays,
       planId,
@@ -205,7 +205,7 @@ const licensesOf = ({ licenses }: OrderFacts) =>
     }))
     .sort((a, b) => ((a.reference ?? '') < (b.reference ?? '') ? -1 : 1));
 
-/** Every date and number in what is written. */
+/** Returns every date and number in a value. */
 function valuesIn(value: unknown): (Date | number)[] {
   if (value instanceof Date || typeof value === 'number') return [value];
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(valuesIn) : [];
@@ -243,7 +243,7 @@ describe('a decision about an order', () => {
 
   it('is the same for events of one moment in any order of arrival', () => {
     const moment = fc.array(told, { minLength: 2, maxLength: 5 }).map((all) => {
-      // The first payment came before; what is paid later is about the end, not about what is sold.
+      // The order was paid earlier, so the later payments change the end, not the articles.
       const renewals = all.map((one) => ({ ...one, items: null, at: 4, event: asLater(one.event) }));
       const paid: Told = {
         ...renewals[0]!,
@@ -277,7 +277,7 @@ describe('a decision about an order', () => {
     expect(confirmed.order).toMatchObject({ state: 'done', failure: null });
   });
 
-  it('lets the lines that can be read take effect, and the others wait until the money is back', () => {
+  it('applies the lines that it can read, and lets the others wait until the money is back', () => {
     const items: StoredLine[] = [
       { line: '1', sku: 'A' },
       { line: '2', problem: 'no_article' },
@@ -312,7 +312,7 @@ describe('a decision about an order', () => {
     ],
     ['more of another currency', [[5_500, 'USD', 'a']], 'active'],
     ['all of the money of no payment', [[4_900, 'EUR', null]], 'suspended'],
-  ])('takes a refund of %s for what it is', (_, refunds, status) => {
+  ])('recognizes a refund of %s', (_, refunds, status) => {
     const paid = { ...PAID, amount: 4_900 };
     const all = refunds.map(([amount, currency, payment], i): Told => {
       return { ...PAID, event: 'refunded', at: 2 + i, items: null, amount, currency, payment };
@@ -323,7 +323,7 @@ describe('a decision about an order', () => {
     expect(backward).toMatchObject(status === 'active' ? [{ status }] : []);
   });
 
-  it('lets a stopped renewal take the grace and nothing else, and a resumed one give it back', () => {
+  it('takes away only the grace when a renewal stops, and gives it back when it resumes', () => {
     const paid = {
       ...PAID,
       renews: true,

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import {
   holdsOf,
-  isRenewalInForce,
+  isInForce,
   licenseEnd,
   renewalOf,
   termsOf,
@@ -12,7 +12,7 @@ import { byTime, type LineEvent, type OrderEventName } from '../../src/orders/or
 import { endOfTerms, isLater, movedEnd } from '../../src/orders/paid-time';
 import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
 
-/** What a line's licence is, from its events alone: in any order of arrival. */
+/** Tests that a line's events alone decide its licence, in any order of arrival. */
 
 const day = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 86_400_000);
 
@@ -34,7 +34,7 @@ const meanings = (more: Partial<Meanings> = {}): Meanings => ({
 
 const daysTo = (end: Date | null) => Math.round((end!.getTime() - day(0).getTime()) / 86_400_000);
 
-/** Told in each of some orders, it comes to the same. */
+/** Folds events in several orders of arrival, which must give the same result. */
 function standing(given: Given[], more?: Partial<Meanings>) {
   const all = events(given);
   const fold = (told: LineEvent[]) => {
@@ -403,18 +403,18 @@ test.each<[string, Given[], [string, number]]>([
 const dayOf = (at: Date | null | undefined) =>
   at && Math.round((at.getTime() - day(0).getTime()) / 86_400_000);
 
-/** Times in days. */
+/** The expected fields of a line, with times in days. */
 interface Said {
   state?: LineState['state'];
   by?: OrderEventName | undefined;
   holds?: [OrderEventName, number][];
   returnedAt?: number | undefined;
   paidAt?: number | undefined;
-  /** how many */
+  /** The number of terms. */
   terms?: number;
   end?: number;
   isPaid?: boolean;
-  /** its identity */
+  /** The identity of the upgrade. */
   upgrade?: string | undefined;
 }
 
@@ -422,7 +422,7 @@ const stops = { effect: 'suspend' } as const;
 const cancels = { effect: 'cancel' } as const;
 const sixty = { upgrades: new Map([['1', { duration: '60d', count: 1 }]]) };
 
-describe('what is said of a line', () => {
+describe('the state of a line', () => {
   it.each<[string, Given[], Said, Partial<Meanings>?]>([
     [
       'a payment',
@@ -876,14 +876,14 @@ describe('licences of a line that an upgrade gives more', () => {
     expect(state).toBe(expected);
   });
 
-  it('stays cancelled by the reduction, whatever a later rise that does not reach it would do', () => {
+  it('stays cancelled by the reduction if a later rise does not reach it', () => {
     const counts = [4, 2, 3].map((count, i) => [`${i + 1}`, { duration: '30d', count }] as const);
     const given: Given[] = [...reduced, ['upgraded', 7, 'w', { ...change, reduced: 'none' }]];
     const { state, by } = foldLine(events(given), meanings({ upgrades: new Map(counts), n: 4 }));
     expect([state, by]).toEqual(['cancelled', 'upgraded']);
   });
 
-  it('is held back since the last refund of what paid for it', () => {
+  it('is held back since the last refund of its payments', () => {
     const given: Given[] = [
       ['paid', 0, 'a'],
       ['upgraded', 5, 'u', change],
@@ -916,7 +916,7 @@ describe('a licence of two orders', () => {
     expect(licenseEnd(parts)).toEqual(day(60));
   });
 
-  it('goes back to what the first order paid when the renewal is refunded', () => {
+  it('goes back to the time that the first order paid when the renewal is refunded', () => {
     const parts = [
       part(1, 'issued', [['paid', 0, 'a', until(30)]]),
       part(2, 'renewed', [
@@ -928,7 +928,7 @@ describe('a licence of two orders', () => {
     expect(licenseEnd(parts)).toEqual(day(30));
   });
 
-  it('has the grace of whichever order renews it by itself', () => {
+  it('has the grace of the order that renews it automatically', () => {
     const own: Given[] = [['paid', 0, 'a', { ...until(30), renewsItself: true }]];
     const ended: Given = ['subscription_ended', 30, null, { renewsItself: false }];
     const renewal: Given[] = [['paid', 30, 'b', { ...until(60), renewsItself: true, graceDays: 7 }]];
@@ -963,10 +963,8 @@ describe('a licence of two orders', () => {
     ['given back', { isPaid: false }, false],
     ['without a time', { terms: [] }, false],
   ])('is renewed by an order that is %s', (_, differs, given) => {
-    expect(isRenewalInForce({ ...paid, standing: { ...paid.standing, ...differs } })).toBe(given);
-    expect(isRenewalInForce({ ...paid, role: 'issued', standing: { ...paid.standing, ...differs } })).toBe(
-      true,
-    );
+    expect(isInForce({ ...paid, standing: { ...paid.standing, ...differs } })).toBe(given);
+    expect(isInForce({ ...paid, role: 'issued', standing: { ...paid.standing, ...differs } })).toBe(true);
   });
 
   const issued = (...given: Given[]) => part(1, 'issued', [['paid', 0, 'a', until(30)], ...given]);
@@ -1044,7 +1042,7 @@ describe('a licence of two orders', () => {
     ],
     ['two refunds, the payment first', [issued(['refunded', 20, 'a'], ['refunded', 22])], [['refunded', 22]]],
     ['two refunds, the payment last', [issued(['refunded', 18], ['refunded', 20, 'a'])], [['refunded', 20]]],
-  ])('is held back by what nothing has undone: %s', (_, parts, holds) => {
+  ])('is held back by a refund or dispute that nothing has undone: %s', (_, parts, holds) => {
     expect([...holdsOf(parts)].map(([name, at]) => [name, dayOf(at)])).toEqual(holds);
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-/** Some files rely on what a package does but does not promise. They name its version, which an update has to confirm. */
+/** Lists the files that rely on undocumented behaviour of a package. An update of the package has to confirm it. */
 
 const root = join(__dirname, '../..');
 

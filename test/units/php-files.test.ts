@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { php72Faults } from '../support/php-files';
 import { temporaryFolder } from '../support/processes';
 
-/** That the check of PHP for customers' sites finds what PHP 7.2 cannot read. */
+/** Tests the check of PHP for customers' sites, which has to find code that PHP 7.2 cannot read. */
 
 function faultsIn(code: string): string[] {
   const file = join(temporaryFolder(), 'x.php');
@@ -45,7 +45,7 @@ it.each([
   expect(faultsIn(code)).not.toEqual([]);
 });
 
-it('finds nothing in what PHP 7.2 reads', () => {
+it('finds nothing in code that PHP 7.2 reads', () => {
   const code = `
     abstract class A implements B {
       use C;

@@ -24,7 +24,7 @@ const PAGE = 'docs/internals/public-names.md';
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const all = (path: string, pattern: RegExp) => [...read(path).matchAll(pattern)].map(([, name]) => name!);
 
-/** Files that installed units, panels, web servers and earlier upgrades name. */
+/** The files that installed units, panels, web servers and earlier upgrades name. */
 const FILES = `bin/licensing bin/licensing-service deploy/restart-in-turns deploy/licensing@.service
   deploy/grafana-dashboard.json deploy/hosting/app.js deploy/container/compose.yaml deploy/container/Containerfile
   deploy/cluster/galera.cnf deploy/cluster/nginx.conf deploy/cluster/redis-cluster.conf
@@ -48,7 +48,7 @@ test('the page has every public name of the program, and no other', async () => 
   expect([...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual(Object.keys(program));
 });
 
-/** Tables that a migration after the first one makes. */
+/** Lists the tables that migrations after the first one create. */
 const tablesOfMigrations = () =>
   readdirSync(join(ROOT, 'migrations'))
     .filter((name) => name.endsWith('.ts'))

@@ -3,14 +3,14 @@ import { pino } from 'pino';
 import { createLoop } from '../../src/runner/loop';
 import { createPool, type PoolSettings } from '../../src/runner/pool';
 
-/** A loop, and what it has logged. */
+/** Opens a loop, and collects its log lines. */
 function openLoop(stopLimitMs?: number) {
   const lines: { reason: string; msg: string }[] = [];
   const log = pino({}, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
   return { loop: createLoop(log, 'work waits', stopLimitMs), lines };
 }
 
-/** A pool over a queue of numbers, whose work ends when a test says so. */
+/** Opens a pool over a queue of numbers. The test decides when their work ends. */
 function openPool(queue: number[], settings: Partial<PoolSettings<number>> = {}) {
   const { loop, lines } = openLoop();
   const asked: number[] = [];
@@ -34,7 +34,7 @@ function openPool(queue: number[], settings: Partial<PoolSettings<number>> = {})
   return { loop, lines, wake, end, asked, underWay: () => [...ends.keys()] };
 }
 
-/** Until nothing goes on but work that waits for the test. */
+/** Waits until only work that the test has to end is under way. */
 async function idle(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => void setImmediate(resolve));
 }
@@ -90,7 +90,7 @@ test.each([
   await pool.end(pool.underWay());
 });
 
-test('a pool goes on in the same place with what work returns', async () => {
+test('a pool continues in the same place with the item that work returns', async () => {
   const pool = openPool([1, 2, 3, 4]);
   pool.wake();
   await idle();
@@ -107,7 +107,7 @@ test('a pool that was woken during a claim searches again, within its turn', asy
     async inTurn(claim) {
       order.push('turn');
       const items = await claim();
-      // Queued after the search, before the claim ends.
+      // Queue an item after the search and before the claim ends.
       if (order.length === 1) {
         queue.push(1);
         pool.wake();
@@ -153,7 +153,7 @@ test('the stop begins nothing more, waits for what is under way, and lets it rec
   await stop;
 });
 
-test('the stop cuts what takes too long, and what begins after that', async () => {
+test('the stop cuts off work that takes too long, and work that begins after that', async () => {
   const { loop } = openLoop(0);
   const ends: string[] = [];
   const hang = (name: string) =>
@@ -166,7 +166,7 @@ test('the stop cuts what takes too long, and what begins after that', async () =
   expect(ends).toEqual(['first', 'second']);
 });
 
-test('work with a limit of its own is cut by itself', async () => {
+test('work with a time limit of its own is cut off separately', async () => {
   const { loop } = openLoop();
   await loop.cuttable((cut) => new Promise((resolve) => cut.addEventListener('abort', resolve)), 1);
   expect(loop.stopping.aborted).toBe(false);

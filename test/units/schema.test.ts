@@ -4,7 +4,7 @@ import { migrationNames } from '../../migrations';
 import { schema } from '../../migrations/schema';
 import { typesFor } from '../../migrations/tables';
 
-/** A database with other tables has to be refused, and is known by the number. */
+/** The service recognizes a database with other tables by the schema's number, and has to refuse it. */
 test('a change of the tables raises the number of the schema', () => {
   const tables = JSON.stringify([false, true].map((sqlite) => schema(typesFor(sqlite))));
   const digest = createHash('sha256').update(tables).digest('hex').slice(0, 16);

@@ -3,8 +3,8 @@ import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
   affectedSites,
   judgeSlotRequests,
-  resultWithoutChange,
-  type MatchedSlotRequest,
+  unchangedResult,
+  type MatchedRequest,
   type SlotResult,
   type SlotChanges,
   type SlotCommand,
@@ -13,13 +13,13 @@ import type { Refusal } from '../../src/licensing/core/verdict';
 import { siteOf } from '../../src/licensing/core/staging-sites';
 import type { Activation } from '../../src/store/licenses/activations';
 
-/** What a batch of claims makes of the slots of licences, without a database. */
+/** Tests how a batch of claims changes the slots of licences, without a database. */
 
 const DAY = 86_400_000;
 const NOW = new Date('2026-03-01T12:00:00Z');
 const inDays = (days: number) => new Date(NOW.getTime() + days * DAY);
 
-/** An activated site of licence 1, unless it says another. */
+/** An activated site, of licence 1 by default. */
 interface Stored {
   license?: number;
   name?: string;
@@ -29,13 +29,13 @@ interface Stored {
 }
 
 interface World {
-  /** slots; 0: unlimited. The default is 3 */
+  /** The number of slots; 0 if unlimited, 3 by default. */
   limit?: number;
   freeStaging?: boolean;
   status?: string;
-  /** what the licence counts as used, if that is wrong */
+  /** The number of used slots that the licence counts, if it is wrong. */
   used?: number;
-  /** slots of keys with a limit of their own, by key id */
+  /** The slots of keys with a limit of their own, by key id. */
   keys?: Record<number, number>;
   stored?: Record<string, Stored>;
 }
@@ -45,9 +45,9 @@ interface Asked {
   key?: number;
   name?: string;
   evenHeld?: boolean;
-  /** the days that a file counts */
+  /** The days for which a licence file is valid. */
   days?: number;
-  /** days from now */
+  /** The time of the claim, in days from now. */
   at?: number;
 }
 
@@ -67,7 +67,7 @@ function rowsOf({ stored = {}, freeStaging = false }: World): Activation[] {
   }));
 }
 
-function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): MatchedSlotRequest {
+function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): MatchedRequest {
   const { limit = 3, freeStaging = false, status = 'active', used, keys = {} } = world;
   const { license: id = 1, key, at = 0, ...more } = asked;
   const own = rows.filter(({ licenseId }) => licenseId === id);
@@ -100,14 +100,14 @@ function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking
   return { claim: { ...claim, verb: isKnown ? verb : 'activate' }, found: isKnown ? found : undefined };
 }
 
-/** `2 used`, `2 used before` when it was activated already, or the refusal's code. */
+/** Writes an answer as `2 used`, `2 used before` if the site was activated already, or the refusal's code. */
 function told(answer: SlotResult | Refusal): string {
   if ('refused' in answer) return answer.refused;
   const file = answer.file && `, file to ${answer.file.endsAt.toISOString().slice(0, 10)}`;
   return `${answer.activationsUsed} used${answer.repeated ? ' before' : ''}${file ?? ''}`;
 }
 
-/** The rows that are written, then the slots of each licence that changes. */
+/** Lists the rows that are written, and then the slots of each changed licence. */
 function written({ removed, added, renamed, freed, held, taken, moved, counts }: SlotChanges): string[] {
   const of = (licenseId: number) => (licenseId === 1 ? '' : ` of ${licenseId}`);
   const slots = (how: string, by: Map<number, number>) =>
@@ -600,9 +600,9 @@ test.each<[string, Asking, World, answered: boolean]>([
   ['for the operator', ['override', A], FULL, true],
   ['a removal', ['deactivate', A], FULL, false],
   ['a hold', ['hold', A], FULL, false],
-])('what is answered without a lock: %s', (_, asking, world, answered) => {
+])('answered without a lock: %s', (_, asking, world, answered) => {
   const { claim, found } = find(world, rowsOf(world), asking);
-  expect(resultWithoutChange(claim.verb, claim, found!) !== undefined).toBe(answered);
+  expect(unchangedResult(claim.verb, claim, found!) !== undefined).toBe(answered);
 });
 
 test.each<[string, Asking[], World, sites: string[]]>([

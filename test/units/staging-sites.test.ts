@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { normalizeIdentifier } from '../../src/licensing/core/identifiers';
 import { isLocalSite, isStagingName, registrableDomain } from '../../src/licensing/core/staging-sites';
 
-/** The examples of the documentation, and more of them beside this file. */
+/** The pages with examples: the documentation, and more of them next to this file. */
 const pages = ['../../docs/staging-sites.md', 'staging-sites.md'].map((name) =>
   readFileSync(join(__dirname, name), 'utf8'),
 );
@@ -13,7 +13,7 @@ const vectors = pages
   .flatMap((page) => [...page.matchAll(ROW)])
   .map(([, site = '', carrier, slot = '']) => [site, carrier, slot] as const);
 
-/** What the ledger decides by the same three functions. */
+/** Decides which slot a site takes, by the three functions that the ledger uses. */
 function slotOf(site: string, carrier: string | undefined): string {
   if (isLocalSite(site)) return 'free, local';
   const domain = registrableDomain(site);
@@ -32,7 +32,7 @@ test('every line of the tables is an example, and there are at least 150', () =>
 });
 
 test.each(vectors)('%s, with %s having a slot: %s', (site, carrier, slot) => {
-  // IPv4-mapped addresses are written out in the table; their normalised form is hexadecimal.
+  // The tables write IPv4-mapped addresses in decimal. Their normalised form is hexadecimal.
   const normalized = normalizeIdentifier('domain', site);
   expect(normalized).toBeDefined();
   expect(slotOf(normalized as string, carrier)).toBe(slot);

@@ -6,7 +6,7 @@ import { DEFAULT_RULES, effectOf } from '../../src/orders/rules';
 import { chance } from '../support/order-model';
 import { ARTICLES, GRACE_DAYS, makeYear, shuffled, type Year } from '../support/subscription-model';
 
-/** A year of a subscription, folded from its events in any order, is what the model says. */
+/** Compares a year of a subscription, folded from its events in any order, with the model. */
 
 const FIRST = new Date('2026-01-01T00:00:00Z');
 const RUNS = 1_000;
@@ -29,7 +29,7 @@ test(`${RUNS} subscriptions end as the model says`, () => {
     const what = `${expected.state}, ${expected.renewsItself ? 'goes on' : 'ended'}`;
     seen.set(what, (seen.get(what) ?? 0) + 1);
   }
-  // Each of them often enough to be worth something.
+  // Each case must be frequent enough to prove something.
   const all = ['paid', 'renewed', 'upgraded', 'payment_failed', 'refunded', 'refund_failed', 'charged_back'];
   all.push(
     'chargeback_reversed',

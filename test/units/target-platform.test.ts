@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import { isUntried, matchesPlatform } from '../../src/joomla/target-platform';
 
-/** Patterns are read as PHP reads them, or said not to be checked. PHP itself is the judge. */
+/** Tests that a pattern matches as in PHP, or is reported as not checked. PHP itself gives the expected results. */
 
 const PATTERNS = [
   '5.1',
@@ -28,7 +28,7 @@ const VERSIONS = [3, 4, 5, 6, 10].flatMap((major) =>
   [0, 1, 2, 5, 10, 15].flatMap((minor) => [0, 5, 6, 12].map((patch) => `${major}.${minor}.${patch}`)),
 );
 
-/** What PHP matches, by pattern and version. */
+/** Returns PHP's own matches, by pattern and version. */
 function byPhp(patterns: string[]): boolean[][] {
   const code =
     '[$patterns, $versions] = json_decode(stream_get_contents(STDIN));' +
@@ -40,7 +40,7 @@ function byPhp(patterns: string[]): boolean[][] {
 describe('A target platform', () => {
   const expected = byPhp(PATTERNS);
   it.each(PATTERNS.map((pattern, index) => ({ pattern, matched: expected[index] })))(
-    'matches with $pattern what PHP matches',
+    'matches the same versions with $pattern as PHP',
     ({ pattern, matched }) => {
       expect(isUntried(pattern)).toBe(false);
       expect(VERSIONS.map((version) => matchesPlatform(pattern, version))).toEqual(matched);
@@ -63,7 +63,7 @@ describe('A target platform', () => {
     '5\\.[[:graph:]]',
     '(5|6)(?1)?',
     '(*UTF8)5',
-  ])('is not tried with %s, which PHP alone reads', (pattern) => {
+  ])('is not tried with %s, which only PHP can read', (pattern) => {
     expect(isUntried(pattern)).toBe(true);
     expect(matchesPlatform(pattern, '5.1.0')).toBe(false);
   });

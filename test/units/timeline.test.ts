@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { termEndsOf, phasesOf, type TimelineEvent } from '../../src/figures/timeline';
 
-/** Ends, what became of them, and states, of histories that a seller would tell in a sentence. */
+/** Tests the ends of licences, their outcomes and states, for histories that a seller could describe in a sentence. */
 
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 const text = (day: string) => `${day}T12:00:00Z`;
@@ -227,6 +227,6 @@ test('the states of a licence that ended, was renewed, changed its plan and was 
     [at('2027-05-10'), 8, 'expired'],
     [at('2027-06-10'), 8, 'revoked'],
   ]);
-  // What is to come is known already.
+  // The end is known before it comes.
   expect(phasesOf(events.slice(0, 1)).at(-1)).toEqual({ at: at('2026-01-10'), planId: 7, status: 'expired' });
 });

@@ -6,14 +6,14 @@ import { addDuration } from '../../src/licensing/durations';
 import { isStorable, parseMoment } from '../../src/licensing/timestamps';
 import { fromSqlTime, toSqlTime } from '../../src/store/engine/time';
 
-/** All that can be stored: the years 1000 to 9999. */
+/** Random times that can be stored: the years 1000 to 9999. */
 const times = fc.date({
   min: new Date('1000-01-01'),
   max: new Date('9999-12-31T23:59:59.999Z'),
   noInvalidDate: true,
 });
 
-it('a time is written in whole seconds of UTC, cut and never rounded, and read back as it was written', () => {
+it('a time is written in whole seconds of UTC, truncated and never rounded, and read back unchanged', () => {
   fc.assert(
     fc.property(times, (time) => {
       expect(isStorable(time)).toBe(true);
@@ -26,7 +26,7 @@ it('a time is written in whole seconds of UTC, cut and never rounded, and read b
   );
 });
 
-it('every time is written as one that databases hold, also after a grace or a duration is added', () => {
+it('every time is written as one that databases can hold, even after a grace or a duration is added', () => {
   const [first, last] = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')];
   const grace = fc.integer({ min: 0, max: 14 });
   fc.assert(
@@ -55,7 +55,7 @@ it('every time is written as one that databases hold, also after a grace or a du
   );
 });
 
-it('a duration from what is not a time has no end', () => {
+it('a duration from an invalid time has no end', () => {
   expect(() => addDuration(new Date(NaN), '1y')).toThrow('beyond the year 9999');
 });
 
@@ -77,7 +77,7 @@ it.each([
   ['0999-12-31', /years 1000 to 9999/],
   ['30.06.2027', /such as 2027-01-31 or/],
   ['2027-06-30T12:00:00', /such as 2027-01-31 or/],
-])('a date that is none is refused: %s', (text, why) => {
+])('an invalid date is refused: %s', (text, why) => {
   expect(() => parseMoment(text, 'last', 'refused')).toThrow(why);
 });
 

@@ -18,15 +18,15 @@ import {
 } from '../../src/licensing/core/verdict';
 import type { Release } from '../../src/store/releases';
 
-/** The guards of docs/contract.md, in their order: of two reasons the first is told. */
+/** Tests the guards of docs/contract.md in their order: if two reasons hold, the first one is reported. */
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const BEFORE = new Date('2026-02-28T12:00:00Z');
 const AFTER = new Date('2026-03-02T12:00:00Z');
 
-/** How a licence, its key and the request differ from an active one with one of three slots used. */
+/** The differences from an active licence with one of three slots used, its key and its request. */
 interface Differences {
-  /** no such key */
+  /** The key is unknown. */
   unknown?: true;
   status?: string;
   endsAt?: Date;
@@ -36,11 +36,11 @@ interface Differences {
   graceDays?: number;
   afterExpiry?: 'nothing' | 'last_release';
   freeStaging?: boolean;
-  /** of the key */
+  /** The end of the key. */
   keyEndsAt?: Date;
   keyLimit?: { slots: number; used: number };
   keyId?: number;
-  /** undefined: not valid for the plan */
+  /** `undefined` if the identifier is not valid for the plan. */
   identifier?: string | undefined;
   activation?: LicenseMatch['activation'];
   covered?: boolean;
@@ -147,7 +147,7 @@ test.each<[string, Differences, Refusal['slots']]>([
     { activationLimit: 3, activationsUsed: 3 },
   ],
   ['of the key', { keyLimit: { slots: 2, used: 2 } }, { activationLimit: 2, activationsUsed: 2 }],
-])('a refusal tells the slots %s', (_, different, slots) => {
+])('a refusal reports the slots %s', (_, different, slots) => {
   expect(judgeActivation(match(different), NOW)).toMatchObject({ slots });
 });
 
@@ -367,7 +367,7 @@ test.each<[Differences, Date | null, boolean]>([
   [{ status: 'suspended', afterExpiry: 'last_release' }, BEFORE, false],
   [{ status: 'revoked' }, BEFORE, false],
   [{ status: 'cancelled' }, BEFORE, false],
-])('a licence %j covers what was published on %p: %p', (different, publishedAt, covers) => {
+])('a licence %j covers a release of %p: %p', (different, publishedAt, covers) => {
   const { license } = match(different) as LicenseMatch;
   expect(coversRelease(license, { publishedAt }, NOW)).toBe(covers);
 });

@@ -13,7 +13,7 @@ import type { Db } from '../../src/store/engine/database';
 import { runs } from '../support/extent';
 import { ONE_BACKEND, givePlan, PREFIX, startTestService, type TestService } from '../support/service';
 
-/** Words PHP knows, words it knows by their beginning alone, and words it does not know. */
+/** Words that PHP knows, words that it knows only by their beginning, and words that it does not know. */
 const WORDS = [
   ...['dev', 'alpha', 'a', 'beta', 'b', 'RC', 'rc', 'pl', 'p'],
   ...['develop', 'alphabet', 'ab', 'build', 'betatest', 'rcx', 'patch', 'pre', 'preview', 'plus'],
@@ -38,7 +38,7 @@ const version = fc
   .array(fc.tuple(part, fc.constantFrom('.', '-', '_', '+', '')), { minLength: 1, maxLength: 7 })
   .map((parts) => parts.flat().slice(0, -1).join(''))
   .filter(isVersion);
-/** Two that share a beginning, or the parts: pairs of chance alone would differ at their first part. */
+/** Two versions with a common beginning, or the same parts. Purely random pairs would differ in their first part. */
 const pair = fc.oneof(
   fc.tuple(version, version),
   fc.tuple(version, version, version).map(([a, b, c]) => [`${a}.${b}`, `${a}.${c}`] as const),
@@ -47,12 +47,12 @@ const pair = fc.oneof(
   fc.tuple(version, fc.constantFrom('.', '-', '_', '+')).map(([a, s]) => [a, respell(a, s)] as const),
 );
 
-/** The same parts, all between the same separators, which makes no difference to PHP. */
+/** Writes all separators of a version as one, which makes no difference to PHP. */
 function respell(text: string, separator: string): string {
   return (text.match(/[0-9]+|[A-Za-z]+/g) ?? []).join(separator);
 }
 
-/** PHP's own answers. */
+/** Returns PHP's own results. */
 function phpCompare(pairs: (readonly [string, string])[]): number[] {
   const script =
     'echo json_encode(array_map(fn($p) => version_compare($p[0], $p[1]), json_decode(stream_get_contents(STDIN))));';
@@ -77,7 +77,7 @@ describe('the order of versions', () => {
       .map(([a, b], i) => ({ a, b, php: expected[i], ours: compareVersions(a, b) }))
       .filter(({ php, ours }) => php !== ours);
     expect(wrong.slice(0, 10)).toEqual([]);
-    // a sample with no equal pairs, or nearly none of an order, would prove little
+    // A sample with hardly any equal pairs, or hardly any of one order, would prove little.
     for (const sign of [-1, 0, 1])
       expect(expected.filter((one) => one === sign).length).toBeGreaterThan(1_000);
   });
@@ -90,7 +90,7 @@ describe('the order of versions', () => {
     expect(wrong).toEqual([]);
   });
 
-  it("is PHP's for versions with blanks around them, as a file may have them", () => {
+  it("is PHP's for versions with blanks around them, which a file may have", () => {
     const versions = ['1.0', '8.1', '\n8.1\n', ' 8.1', '8.1 ', '  9', '8.1-dev', '9.0'];
     const pairs = versions.flatMap((a) => versions.map((b) => [a, b] as const));
     const expected = phpCompare(pairs);
@@ -98,7 +98,7 @@ describe('the order of versions', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is total: every three versions can be put in a row', () => {
+  it('is total: any three versions can be sorted', () => {
     fc.assert(
       fc.property(version, version, version, (a, b, c) => {
         expect(Math.sign(compareVersions(a, b))).toBe(-compareVersions(b, a) || 0);
@@ -112,7 +112,7 @@ describe('the order of versions', () => {
     );
   });
 
-  it('does not see separators and leading zeros, and sees upper case', () => {
+  it('ignores separators and leading zeros, but not upper case', () => {
     for (const [a, b] of [
       ['1.0-rc1', '1.0.rc.1'],
       ['1.0RC1', '1.0rc1'],
@@ -121,11 +121,11 @@ describe('the order of versions', () => {
       ['1.0alpha', '1.0a'],
     ] as const)
       expect([a, b, compareVersions(a, b)]).toEqual([a, b, 0]);
-    // PHP does not know "Beta", and what it does not know comes before everything.
+    // PHP does not know "Beta", and sorts unknown words before everything.
     expect(compareVersions('1.0Beta1', '1.0dev')).toBe(-1);
   });
 
-  it('fits its column, of ASCII alone', () => {
+  it('fits its column of ASCII', () => {
     const longest = Array.from({ length: 32 }, () => '1').join('.');
     for (const text of [longest.slice(0, 63), 'a1'.repeat(32), '1.'.repeat(31) + '1', 'ab'.repeat(32)]) {
       expect(isVersion(text)).toBe(true);
@@ -169,20 +169,20 @@ describe('a version', () => {
 
   it.each([
     ...'1.0-dev 1.0dev 1.0alpha 1.0-a1 1.0.beta 1.0b2 1.0RC1 1.0-rc.1 rc 1.0-rc1-5'.split(' '),
-    // what PHP does not know it puts before everything
+    // PHP sorts unknown words before everything.
     ...['1.0-stable', '1.0Beta', 'v1.0', '1.0-SNAPSHOT', '1.0-final'],
   ])('%s is a pre-release', (text) => {
     expect(isPrerelease(text)).toBe(true);
   });
 
   it.each(['1.0', '1', '2026.11.21', '1.0pl1', '1.0-p1', '1.0-patch2', '1.0.0.0', '1-0_0+1'])(
-    '%s is a release proper',
+    '%s is a final release',
     (text) => {
       expect(isPrerelease(text)).toBe(false);
     },
   );
 
-  it('that is a pre-release is lower to PHP than what it comes before', () => {
+  it('that is a pre-release is lower in PHP than its release', () => {
     for (const word of WORDS.filter((one) => isPrerelease(`1.0${one}`)))
       expect([word, compareVersions(`1.0${word}1`, '1.0')]).toEqual([word, -1]);
   });
@@ -224,7 +224,7 @@ describe.each(ONE_BACKEND)('the latest version, on %s', (_name, settings) => {
     expect(await offered(releases)).toBe(latest);
   });
 
-  it("is sorted by the database as PHP's own sort has it", async () => {
+  it("is sorted by the database as PHP's own sort does it", async () => {
     productId++;
     await givePlan(service.db, { productId });
     const versions = [...new Map(fc.sample(version, 150).map((one) => [versionOrder(one), one])).values()];
@@ -241,7 +241,7 @@ interface Answer {
   body: { data: { version?: string } };
 }
 
-/** A row as publishing writes it; its package is not what is looked at here. */
+/** Inserts a row as publishing writes it. The package does not matter here. */
 async function give(
   db: Db,
   productId: number,

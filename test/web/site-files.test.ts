@@ -292,12 +292,12 @@ http {
     [
       'no server names the host',
       plain((at) => ({ 'sites-enabled/a': tlsServer(at, 'other.example') })),
-      /no server \{\} for shop\.example.*there are other\.example.*"server_name shop\.example;"/s,
+      /no server \{\} for shop\.example.*they name other\.example.*"server_name shop\.example;"/s,
     ],
     [
       'the site has no TLS',
       plain((at) => ({ 'sites-enabled/a': redirect(at, HOST) })),
-      /answers shop\.example without TLS only.*Give the site a certificate/s,
+      /answers shop\.example only without TLS.*Give the site a certificate/s,
     ],
     [
       'the address has no TLS and the site has',
@@ -305,7 +305,7 @@ http {
         (at) => ({ 'sites-enabled/a': tlsServer(at, HOST) }),
         () => `http://${HOST}`,
       ),
-      /with TLS only.*--url https:\/\/shop\.example/s,
+      /only with TLS.*--url https:\/\/shop\.example/s,
     ],
   ])('refuses when %s', async (_name, kind, words) => {
     const { plan } = await prepare(kind);
@@ -327,9 +327,7 @@ http {
         },
       ],
       byHand: [
-        expect.stringMatching(
-          /says itself that a tool writes it anew.*\n {2}include \S+\/licensing\.conf;$/s,
-        ),
+        expect.stringMatching(/states that a tool generates it.*\n {2}include \S+\/licensing\.conf;$/s),
       ],
     });
     await connectSite(edits, check, join(at.folder, 'copies'));
@@ -361,12 +359,12 @@ http {
     const before = contents(at, kind, at);
     writeFileSync(join(at.folder, 'licensing/licensing.conf'), 'nonsense on;\n');
     await expect(connectSite(plan(), check, join(at.folder, 'copies'))).rejects.toThrow(
-      /was put back as it was.*unknown directive "nonsense"/s,
+      /the former file was restored.*unknown directive "nonsense"/s,
     );
     expect(contents(at, kind, at)).toEqual(before);
     writeFileSync(join(at.folder, 'conf.d/broken.conf'), 'nonsense on;\n');
     await expect(connectSite(plan(), check, join(at.folder, 'copies'))).rejects.toThrow(
-      /as they are now.*nothing was changed/s,
+      /the present files of the web server\. Nothing was changed/s,
     );
     expect(contents(at, kind, at)).toEqual(before);
   });
@@ -554,7 +552,7 @@ IncludeOptional sites-enabled/*.conf
       (at) => ({ 'sites-enabled/a.conf': tlsHost(at, 'other.example') }),
       /no <VirtualHost> for shop\.example.*other\.example/s,
     ],
-    ['the site has no TLS', (at) => ({ 'sites-enabled/a.conf': redirect(at, HOST) }), /without TLS only/],
+    ['the site has no TLS', (at) => ({ 'sites-enabled/a.conf': redirect(at, HOST) }), /only without TLS/],
   ])('refuses when %s', async (_name, files, words) => {
     const { plan } = await prepare({ name: '', files, changed: [] });
     await expect(plan()).rejects.toThrow(words);
@@ -567,7 +565,7 @@ IncludeOptional sites-enabled/*.conf
       insertions: [],
       files: [],
       byHand: [
-        expect.stringMatching(/says itself that a tool writes it anew.*\n {2}Include \S+\/licensing\.conf$/s),
+        expect.stringMatching(/states that a tool generates it.*\n {2}Include \S+\/licensing\.conf$/s),
       ],
     });
   });

@@ -8,7 +8,7 @@ const { join } = require('node:path');
  * home comes from the system's list of users, not from $HOME, by which another user could give root code. If the folder
  * cannot be written, the start takes longer. Node reads NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE.
  */
-exports.keepCompiled = (name) => {
+exports.writeCompileCache = (name) => {
   if (!nodeModule.enableCompileCache) return;
   try {
     nodeModule.enableCompileCache(join(userInfo().homedir, '.cache/licensing-gateway', name));

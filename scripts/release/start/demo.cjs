@@ -1,5 +1,5 @@
 'use strict';
 // The demo of a release. Node 12 must be able to parse this file: no syntax newer than ES2019.
 require('./process/node-version.js');
-require('./process/compile-cache.js').keepCompiled('demo');
+require('./process/compile-cache.js').writeCompileCache('demo');
 require('../bundles/demo.js');

@@ -7,7 +7,7 @@ import {
   COMMAND,
   commandIn,
   hasOwnNode,
-  CURRENT_LINK,
+  CURRENT,
   runningTree,
   packagedUnit,
   packageOwning,
@@ -27,17 +27,17 @@ export async function planProgram(): Promise<PlannedChange[]> {
     // A package that was removed leaves its settings behind.
     if (there !== undefined && versionOfTree(there) === undefined)
       throw new OperatorError(
-        `${CURRENT_LINK} is there already, without the program. Keep its settings (.env), and move the folder away: mv ${CURRENT_LINK}/.env ${SETTINGS}; rmdir ${CURRENT_LINK}`,
+        `${CURRENT} already exists, but does not contain the program. Keep its settings (.env), and move the folder away: mv ${CURRENT}/.env ${SETTINGS}; rmdir ${CURRENT}`,
       );
     if (there !== undefined)
       throw new OperatorError(
-        `${CURRENT_LINK} is there already, and leads to version ${versionOfTree(there) ?? 'unknown'} in ${there}. This is version ${versionOfTree(runningTree) ?? ''} in ${runningTree}. ` +
+        `${CURRENT} already exists, and links to version ${versionOfTree(there) ?? 'unknown'} in ${there}. This is version ${versionOfTree(runningTree) ?? ''} in ${runningTree}. ` +
           `To change the version: ${commandIn(runningTree)} upgrade ${runningTree}`,
       );
     const tree = isForAll(runningTree) ? runningTree : newTreePath(versionOfTree(runningTree) ?? 'new');
     if (tree !== runningTree)
       changes.push({
-        words: `copy ${runningTree}, where the service's user may not look, to ${tree}`,
+        words: `copy ${runningTree}, which the service's user may not read, to ${tree}`,
         make: async () => {
           // Record the tree before copying, because the copy takes a while.
           await appendToJournal({ kind: 'tree', path: tree });
@@ -45,14 +45,14 @@ export async function planProgram(): Promise<PlannedChange[]> {
           return undefined;
         },
       });
-    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(CURRENT_LINK, tree));
-  } else changes.push(...settingsOutside(CURRENT_LINK, false));
+    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(CURRENT, tree));
+  } else changes.push(...settingsOutside(CURRENT, false));
   requireNode();
-  const command = join(CURRENT_LINK, relative(runningTree, commandIn(runningTree)));
+  const command = join(CURRENT, relative(runningTree, commandIn(runningTree)));
   const isPackaged = await packageOwning(runningTree);
   if (isPackaged === undefined && !(isLink(COMMAND) && readlinkSync(COMMAND) === command)) {
     if (existsSync(COMMAND) && !isLink(COMMAND))
-      throw new OperatorError(`${COMMAND} is there already, and is something else. Move it away.`);
+      throw new OperatorError(`${COMMAND} already exists, and is not this program. Move it away.`);
     changes.push(link(COMMAND, command));
   }
   return changes;
@@ -81,7 +81,7 @@ function settingsOutside(tree: string, isTree: boolean): PlannedChange[] {
 function requireNode(): void {
   if (hasOwnNode(runningTree) || isForAll(process.execPath)) return;
   throw new OperatorError(
-    `Node is in ${process.execPath}, where the service's user may not look. Install one for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
+    `Node is in ${process.execPath}, which the service's user may not read. Install Node for all users, such as /usr/bin/node (https://nodejs.org/en/download).`,
   );
 }
 

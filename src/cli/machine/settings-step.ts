@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../settings/config';
 import { groupName } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
-import { inspectTarget } from '../../packages/replace-file';
+import { lookAt } from '../../packages/replace-file';
 import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
-import { asUser, runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { asUser, runLine, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { groupsToJoin } from '../../setup/readers';
 import { databaseFiles } from '../../setup/database';
-import { DATA, CURRENT_LINK, commandLineOf, runningTree, SETTINGS, USER } from './place';
+import { DATA, CURRENT, commandLineOf, runningTree, SETTINGS, USER } from './place';
 import type { PlannedChange, Setup } from './step';
 import { isLink } from './trees';
 
@@ -20,7 +20,7 @@ export function planServiceUser(): Promise<PlannedChange[]> {
   if (idOf(USER, '/etc/passwd') !== undefined) return Promise.resolve([]);
   return Promise.resolve([
     {
-      words: `the system's user ${USER}, who cannot log in, and a group of this name`,
+      words: `the system user ${USER}, which cannot log in, and a group of the same name`,
       make: async () => {
         await runOrThrow([
           'useradd',
@@ -41,7 +41,7 @@ export function planServiceUser(): Promise<PlannedChange[]> {
 
 /** Returns the settings file to read before the program's link exists. */
 export function currentSettingsFile({ envFile }: Setup): string {
-  if (existsSync(envFile) || !isWithin(envFile, [CURRENT_LINK])) return envFile;
+  if (existsSync(envFile) || !isWithin(envFile, [CURRENT])) return envFile;
   return [join(runningTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
 }
 
@@ -89,7 +89,7 @@ export async function planSettings(setup: Setup): Promise<PlannedChange[]> {
 }
 
 async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(line, { env });
+  const { code, stdout, stderr } = await runLine(line, { env });
   if (code === 0) return stdout;
   const { error } = JSON.parse(stdout || '{}') as { error?: { message: string } };
   throw new OperatorError(error?.message ?? stderr.trim());
@@ -97,7 +97,7 @@ async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string>
 
 export async function planPermissions(setup: Setup): Promise<PlannedChange[]> {
   const { envFile, webServer } = setup;
-  if (existsSync(envFile)) await inspectTarget(envFile);
+  if (existsSync(envFile)) await lookAt(envFile);
   const wantedRights: [string, string, string, number][] = [
     [envFile, USER, USER, 0o600],
     [DATA, USER, webServer.group, 0o750],
@@ -148,10 +148,10 @@ export async function siteReader(setup: Setup): Promise<PlannedChange[]> {
   if (closed !== undefined && isThere && (await mayRead(group))) return [];
   if (closed !== undefined)
     throw new OperatorError(
-      `The service's user cannot read ${file}: ${closed.path} lets only its owner in. ` +
+      `The service's user cannot read ${file}: ${closed.path} allows only its owner to enter. ` +
         (closed.isFolder
-          ? `Let the site's group in: chgrp ${group} ${closed.path} && chmod g+x ${closed.path}`
-          : `Let the site's group read it, as PHP's group does: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
+          ? `Give access to the site's group: chgrp ${group} ${closed.path} && chmod g+x ${closed.path}`
+          : `Give access to the site's group, which PHP uses: chgrp ${group} ${closed.path} && chmod 640 ${closed.path}`),
     );
   const names = await Promise.all(groups.map(groupName));
   if (names.length > 0) setup.stale.instances = true;

@@ -3,7 +3,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readText } from '../../setup/files';
 import { type JournalEntry } from '../../setup/journal';
-import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { runLine, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
@@ -14,11 +14,11 @@ export function describeUndo(made: JournalEntry): string {
     case 'link':
       return made.before === null
         ? `remove the link ${made.path}`
-        : `the link ${made.path} leads to ${made.before} again`;
+        : `the link ${made.path} points to ${made.before} again`;
     case 'tree':
       return `remove ${made.path}`;
     case 'member':
-      return `${made.user} leaves the group ${made.group}`;
+      return `remove ${made.user} from the group ${made.group}`;
     case 'file':
     case 'unit-file':
     case 'door':
@@ -29,7 +29,7 @@ export function describeUndo(made: JournalEntry): string {
       return `disable Apache's modules ${made.names.join(', ')}`;
     case 'site':
       return [
-        ...made.site.inserted.map(({ path }) => `take the lines out of ${path}`),
+        ...made.site.inserted.map(({ path }) => `remove the lines from ${path}`),
         ...made.site.files.map(({ path }) => `remove ${path}`),
       ].join('\n');
   }
@@ -49,7 +49,7 @@ export async function undo(made: JournalEntry): Promise<string[]> {
       await rm(made.path, { recursive: true, force: true });
       return [];
     case 'member':
-      await runProgram(['gpasswd', '--delete', made.user, made.group]);
+      await runLine(['gpasswd', '--delete', made.user, made.group]);
       return [];
     case 'door':
       await rm(made.path, { force: true });
@@ -64,26 +64,26 @@ export async function undo(made: JournalEntry): Promise<string[]> {
       return [];
     }
     case 'instances':
-      await runProgram(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
+      await runLine(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
       return [];
     case 'modules':
       if (!(await exitsWithZero(['a2dismod', '--quiet', '--force', ...made.names]))) return [];
       if (await exitsWithZero(['apache2ctl', '-t'])) return [];
       await exitsWithZero(['a2enmod', '--quiet', ...made.names]);
-      return [`Apache's modules ${made.names.join(', ')} stay: something else uses them by now.`];
+      return [`Apache's modules ${made.names.join(', ')} stay: something else now uses them.`];
     case 'site': {
       const remarks = await disconnectSite(made.site);
       if (await exitsWithZero(made.reload)) return remarks;
       return [
         ...remarks,
-        `"${made.reload.join(' ')}" failed: until it succeeds, the web server goes on with the lines.`,
+        `"${made.reload.join(' ')}" failed: until it succeeds, the web server still uses the removed lines.`,
       ];
     }
   }
 }
 
 function left(path: string): string[] {
-  return existsSync(path) || isLink(path) ? [`${path} is not as setup made it, and stays.`] : [];
+  return existsSync(path) || isLink(path) ? [`${path} was changed after setup made it, so it stays.`] : [];
 }
 
 /** Removes a folder that contained only files of setup. */

@@ -19,7 +19,7 @@ import { askReadiness } from '../health';
 import {
   DROP_IN,
   hasOwnNode,
-  CURRENT_LINK,
+  CURRENT,
   runningTree,
   packagedUnit,
   SERVICE_SCRIPT,
@@ -39,7 +39,7 @@ export async function planUnit(setup: Setup): Promise<PlannedChange[]> {
   if (packaged === undefined) {
     const there = readText(UNIT_FILE);
     if (there !== undefined && there !== shipped && there !== lastWrittenText(UNIT_FILE))
-      setup.output.note(`${UNIT_FILE} differs from ${CURRENT_LINK}/deploy/${UNIT}, and stays as it is.`);
+      setup.output.note(`${UNIT_FILE} differs from ${CURRENT}/deploy/${UNIT}, and is not changed.`);
     else if (there !== shipped) changes.push(unitFile(setup, UNIT_FILE, shipped));
   }
   const text = packaged === undefined ? shipped : (readText(packaged) ?? '');
@@ -75,7 +75,7 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   const own = readText(DROP_IN) ?? '';
   const lines: string[] = [];
   if (value('Group') !== webServer.group) lines.push(`Group=${webServer.group}`);
-  const script = join(CURRENT_LINK, SERVICE_SCRIPT);
+  const script = join(CURRENT, SERVICE_SCRIPT);
   const hasScript = existsSync(join(runningTree, SERVICE_SCRIPT));
   const start = hasScript ? script : `${process.execPath} dist/src/main.js`;
   if (value('ExecStart') !== start) lines.push('ExecStart=', `ExecStart=${start}`);
@@ -90,7 +90,7 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   }
   return lines.length === 0
     ? undefined
-    : `# Written by "licensing setup", and anew when it is run again. Write your own lines into another file here.\n[Service]\n${lines.join('\n')}\n`;
+    : `# Written by "licensing setup", which overwrites it at each run. Write your own lines into another file in this folder.\n[Service]\n${lines.join('\n')}\n`;
 }
 
 const ENOUGH_MEMORY = 0.95 * 1024 ** 3;
@@ -101,7 +101,7 @@ export async function wantedInstances(setup: Setup): Promise<{ count: number; th
   const isAlone = configOf(setup).database.kind === 'sqlite';
   if (isAlone && (given ?? 1) > 1)
     throw new OperatorError(
-      'The tables are in an SQLite file, which one instance serves: --instances 1. For more, let LICENSING_DATABASE_URL lead to MySQL or MariaDB.',
+      'The tables are in an SQLite file, which only one instance can use: --instances 1. For more instances, set LICENSING_DATABASE_URL to a MySQL or MariaDB database.',
       { code: 'INVALID_REQUEST', field: 'instances' },
     );
   const byDefault = totalmem() >= ENOUGH_MEMORY && !isAlone ? 2 : 1;

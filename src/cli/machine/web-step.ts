@@ -10,7 +10,7 @@ import {
   lastWrittenText,
   type JournalEntry,
 } from '../../setup/journal';
-import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
+import { lastLines, runLine, runOrThrow } from '../../setup/machine';
 import { connectSite, describeEdits, requireValidConfig } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
 import { nginxFiles } from '../nginx';
@@ -43,7 +43,7 @@ export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
       if (readText(`${path}.new`) === text) return [];
       return [
         {
-          words: `${path} was changed by hand and stays; the new one beside it: ${path}.new`,
+          words: `${path} was changed by hand and stays; the new file is ${path}.new`,
           make: async () => {
             await writeText(`${path}.new`, text, WORLD_READABLE);
             return undefined;
@@ -79,16 +79,16 @@ export async function webFiles(setup: Setup): Promise<PlannedChange[]> {
 /** Reloads the web server. @param before the earlier files, to restore if it refuses the new ones */
 function reload(webServer: WebServer, before: { path: string; text: string }[]): PlannedChange {
   return {
-    words: `${webServer.name} tries its files, and reads them again`,
+    words: `${webServer.name} tests its files, and reloads them`,
     make: async () => {
-      const { code, stderr } = await runProgram(webServer.test);
+      const { code, stderr } = await runLine(webServer.test);
       if (code !== 0) {
         for (const { path, text } of before) {
           await writeText(path, text, WORLD_READABLE);
           await appendToJournal({ kind: 'file', path, text });
         }
         throw new OperatorError(
-          `"${webServer.test.join(' ')}" refused the new files, so those from before were put back:\n${lastLines(stderr)}`,
+          `"${webServer.test.join(' ')}" refused the new files, so the former files were restored:\n${lastLines(stderr)}`,
         );
       }
       await runOrThrow(webServer.reload);
@@ -101,7 +101,7 @@ function modules({ modules: { missing, enable }, name }: WebServer): PlannedChan
   if (missing.length === 0) return [];
   if (enable === undefined)
     throw new OperatorError(
-      `${name} lacks modules that the service needs: ${missing.join(', ')}. Load them, and run this again.`,
+      `${name} lacks modules that the service needs: ${missing.join(', ')}. Enable them, and run this again.`,
     );
   return [
     {
@@ -139,7 +139,7 @@ export async function siteFile(setup: Setup): Promise<PlannedChange[]> {
   await requireValidConfig(webServer.test);
   return [
     {
-      words: `${words.join('\n')}\n(a copy is kept in ${SETUP_STATE_DIR}/copies; ${webServer.name} tries it, and reads it)`,
+      words: `${words.join('\n')}\n(a copy of the old file is kept in ${SETUP_STATE_DIR}/copies; ${webServer.name} tests the new one, and reloads it)`,
       make: async () => {
         let made: JournalEntry | undefined;
         try {

@@ -134,7 +134,7 @@ async function authenticate(
     if (caller.session !== undefined && !isRead && !isSameOrigin(ctx))
       throw new OperationError(
         'FORBIDDEN',
-        'With a session, calls that change something must come from its own pages.',
+        "With a session, calls that change something must come from the service's own pages.",
       );
     return caller;
   }

@@ -15,11 +15,14 @@ const SHARED = {
     type: 'string',
     pattern: '^[A-Za-z0-9._-]{1,64}$',
   }),
-  'X-Content-Type-Options': header('The content is what Content-Type says.', { const: 'nosniff' }),
-  'Cache-Control': header('Not to be kept.', { const: 'no-store' }),
-  'Retry-After': header('Seconds until another try.', { type: 'integer', minimum: 1 }),
-  Allow: header('The methods of this address.', { type: 'string', examples: ['GET, HEAD'] }),
-  'WWW-Authenticate': header('How to sign in.', { const: 'Bearer' }),
+  'X-Content-Type-Options': header(
+    'The content has the type of `Content-Type`. Browsers must not guess another.',
+    { const: 'nosniff' },
+  ),
+  'Cache-Control': header('The answer must not be stored.', { const: 'no-store' }),
+  'Retry-After': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 1 }),
+  Allow: header('The methods that this address allows.', { type: 'string', examples: ['GET, HEAD'] }),
+  'WWW-Authenticate': header('The way to sign in.', { const: 'Bearer' }),
 };
 
 /** Headers of many answers, as components of the document. */
@@ -68,7 +71,7 @@ const FAULTS: Record<number, { code: string; description: string; headers?: Json
   500: { code: 'INTERNAL_ERROR', description: 'A fault in the service; its log has the request by its id.' },
   503: {
     code: 'SERVICE_UNAVAILABLE',
-    description: 'The database, or the service, cannot answer now.',
+    description: 'The database or the service cannot answer at the moment.',
     headers: HEADERS.retryAfter,
   },
 };
@@ -91,10 +94,10 @@ const MANAGE_REFUSALS: Record<number, Refusing> = {
   },
   403: {
     description:
-      'This token or session may not do that. SIGN_IN_AGAIN: the session may, once its owner has signed in again.',
+      'This token or session is not allowed to do that. SIGN_IN_AGAIN: the session is allowed to, once its owner has signed in again.',
     codes: ['FORBIDDEN', 'SIGN_IN_AGAIN'],
   },
-  404: { description: 'Nothing is at this address.', codes: ['NOT_FOUND'] },
+  404: { description: 'There is nothing at this address.', codes: ['NOT_FOUND'] },
   405: {
     description: 'This address does not answer that method.',
     codes: ['METHOD_NOT_ALLOWED'],
@@ -102,9 +105,9 @@ const MANAGE_REFUSALS: Record<number, Refusing> = {
   },
   409: {
     description:
-      'The state of the thing does not allow it, there is one already, it is still in use, or the first request with this Idempotency-Key is under way.',
+      "The record's state does not allow it, the record already exists, it is still in use, or the first request with this Idempotency-Key is still running.",
     codes: ['CONFLICT'],
-    headers: HEADERS.optional('Retry-After', 'Seconds until another try, where one helps.', {
+    headers: HEADERS.optional('Retry-After', 'Seconds to wait before the next attempt, where that helps.', {
       type: 'integer',
     }),
   },
@@ -209,7 +212,7 @@ const Refusal = strictObject(
 const CUSTOMER_FAILURES: Record<number, { description: string; headers?: Json | undefined }> = {
   400: { description: 'A field is missing or wrong; `message` names it.' },
   403: { description: 'The licence does not allow it.' },
-  404: { description: 'There is no such thing.' },
+  404: { description: 'No such licence, activation, version or file exists.' },
   405: { description: 'This address does not answer that method.', headers: HEADERS.allow },
   415: { description: 'The body is compressed.' },
   429: { description: 'This client sent too many requests.', headers: HEADERS.retryAfter },

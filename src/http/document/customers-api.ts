@@ -39,7 +39,7 @@ const productId = Type.Optional(
   Type.Unsafe<number | string | null>({
     type: ['integer', 'string', 'null'],
     pattern: '^-?[0-9]+$',
-    description: 'The product that the software is: the answer then says whether the licence covers it.',
+    description: 'The product of this software. The answer then shows whether the licence covers it.',
   }),
 );
 
@@ -55,17 +55,17 @@ const signedFields = {
     Type.Unsafe<boolean | string | null>({
       type: ['boolean', 'string', 'null'],
       enum: [true, false, 'true', 'false', null],
-      description: 'Adds a signed token to the answer. The texts are for forms.',
+      description: 'Adds a signed token to the answer. Forms send the value as text.',
     }),
   ),
-  nonce: textField('With `signed`: comes back in the token.', { maxLength: 128 }),
+  nonce: textField('With `signed`, the token repeats it.', { maxLength: 128 }),
 };
 
 const token = Type.Optional(
   nullable(
     Type.String({
       ...JWS,
-      description: 'The answer as a signed JWS, only where `signed` was sent. null: there is no signing key.',
+      description: 'The answer as a signed JWS, only if `signed` was sent. null: there is no signing key.',
     }),
   ),
 );
@@ -86,16 +86,16 @@ const dataOf = (title: string, properties: TProperties) =>
 const Activated = dataOf('ActivatedLicense', {
   status: Type.Literal('active'),
   ...licenseFields,
-  identifier: Type.String({ description: 'As it is stored.' }),
+  identifier: Type.String({ description: 'The identifier in the form that is stored.' }),
   token,
 });
 
 const Validated = dataOf('ValidatedLicense', {
-  valid: Type.Boolean({ description: 'The licence is active, and covers `product_id` where that was sent.' }),
+  valid: Type.Boolean({ description: 'The licence is active, and covers `product_id` if that was sent.' }),
   status: enumOf(STATUSES),
   ...licenseFields,
-  identifier_activated: Type.Boolean({ description: 'True when no identifier was sent.' }),
-  product_covered: Type.Optional(Type.Boolean({ description: 'Only where `product_id` was sent.' })),
+  identifier_activated: Type.Boolean({ description: 'Also true if no identifier was sent.' }),
+  product_covered: Type.Optional(Type.Boolean({ description: 'Present only if `product_id` was sent.' })),
   token,
 });
 
@@ -108,7 +108,10 @@ const Deactivated = dataOf('DeactivatedLicense', {
 
 const LicenseFile = dataOf('LicenseFile', {
   token: Type.String({ ...JWS, description: 'A signed JWS with `typ` `license-file+jwt`.' }),
-  expires_at: Type.String({ ...Time, description: 'Until then it counts, and the activation is held.' }),
+  expires_at: Type.String({
+    ...Time,
+    description: 'The file is valid until then, and the activation cannot be deactivated before then.',
+  }),
 });
 
 const KeySet = strictObject(
@@ -132,9 +135,9 @@ const Update = Type.Union(
     strictObject({ update_available: Type.Literal(false) }),
     strictObject({
       update_available: Type.Literal(true),
-      name: Type.String({ description: "The product's." }),
+      name: Type.String({ description: "The product's name." }),
       version: Text,
-      download_url: Type.String({ description: 'A path; the key goes behind it as `?dlid=`.' }),
+      download_url: Type.String({ description: 'A path. Append the key to it as `?dlid=`.' }),
       changelog: Text,
       date: Time,
       file_size: Type.Integer({ minimum: 0, description: 'bytes' }),
@@ -157,25 +160,34 @@ const Check = dataOf('DownloadCheck', {
       'FILE_NOT_FOUND',
       null,
     ],
-    description: 'Why not; null: it is allowed.',
+    description: 'The reason for the refusal. null: the download is allowed.',
   }),
   message: Text,
   expires_at: TimeOrNull,
   version: nullable(
-    Type.String({ description: 'What was asked for, else what the download gives, else the latest.' }),
+    Type.String({
+      description:
+        'The requested version; otherwise the version that the download sends, or the latest version.',
+    }),
   ),
-  entitled_version: nullable(Type.String({ description: 'The latest that this licence may have.' })),
+  entitled_version: nullable(
+    Type.String({ description: 'The latest version that this licence may download.' }),
+  ),
   renew_url: TextOrNull,
   support_url: TextOrNull,
-  latest: nullable(Type.String({ description: "The product's latest version, whoever asks." })),
+  latest: nullable(
+    Type.String({
+      description: "The product's latest version, whether or not this licence may download it.",
+    }),
+  ),
   upgrade_url: Type.Optional(
     Type.String({
       description:
-        'Where to get a larger licence: only where a product or a free slot is missing, and the plan has one.',
+        'The address where the customer gets a larger licence. Present only if the licence does not cover the product or has no free slot, and its plan has such an address.',
     }),
   ),
   security: Type.Optional(
-    Type.Literal(true, { description: 'The latest version closes a security hole; else this is left out.' }),
+    Type.Literal(true, { description: 'Present only if the latest version closes a security hole.' }),
   ),
 });
 
@@ -266,12 +278,11 @@ function licenseCalls(components: Components): Record<string, Json> {
       {
         operationId: 'activate',
         summary: 'Take a slot of a licence',
-        description:
-          'An identifier that is activated already gets the same answer, and takes no second slot.',
+        description: 'An identifier that is already activated gets the same answer and takes no second slot.',
       },
       {
         ...activationFields,
-        name: textField('A label for people.', { maxLength: MAX_LABEL_LENGTH }),
+        name: textField('A name for people to read.', { maxLength: MAX_LABEL_LENGTH }),
         product_id: productId,
         ...signedFields,
       },
@@ -292,8 +303,8 @@ function licenseCalls(components: Components): Record<string, Json> {
       components,
       {
         operationId: 'validate',
-        summary: 'Ask whether a licence is valid, and an identifier activated',
-        description: 'A licence that is found is always answered with 200.',
+        summary: 'Check whether a licence is valid, and whether an identifier is activated',
+        description: 'The answer for a known licence is always 200.',
       },
       {
         ...keyFields,
@@ -310,7 +321,7 @@ function licenseCalls(components: Components): Record<string, Json> {
       {
         operationId: 'deactivate',
         summary: 'Give a slot back',
-        description: 'Whatever the status of the licence is.',
+        description: 'Works for every status of the licence.',
       },
       activationFields,
       Deactivated,
@@ -333,8 +344,8 @@ function licenseCalls(components: Components): Record<string, Json> {
       components,
       {
         operationId: 'makeLicenseFile',
-        summary: 'Get a file for a machine without network',
-        description: 'Until its end, the activation is held: it cannot be deactivated.',
+        summary: 'Get a licence file for a machine without network',
+        description: 'The activation cannot be deactivated before the file ends.',
       },
       activationFields,
       LicenseFile,
@@ -377,23 +388,27 @@ const PACKAGE_CACHE = 'private, no-store, no-transform';
 const aboutPackage = {
   ...HEADERS.requestId,
   ...HEADERS.notSniffed,
-  ...HEADERS.required('Cache-Control', 'Not to be kept, nor recompressed.', {
+  ...HEADERS.required('Cache-Control', 'The package must not be stored or compressed again.', {
     enum: ['no-store', PACKAGE_CACHE],
   }),
-  ...HEADERS.optional('Accept-Ranges', 'A part may be asked for.', { const: 'bytes' }),
+  ...HEADERS.optional('Accept-Ranges', 'Range requests are possible.', { const: 'bytes' }),
 };
 const ofPackage = {
   ...aboutPackage,
-  ...HEADERS.optional('Content-Disposition', "The package's name.", {
+  ...HEADERS.optional('Content-Disposition', 'The file name of the package.', {
     type: 'string',
     pattern: '^attachment; filename="[^";]+\\.zip"$',
   }),
   ...HEADERS.optional('ETag', 'SHA-256 of the package.', { type: 'string', pattern: '^"[0-9a-f]{64}"$' }),
 };
-const contentRange = HEADERS.required('Content-Range', 'Which bytes these are, of how many.', {
-  type: 'string',
-  pattern: '^bytes (?:\\d+-\\d+|\\*)/\\d+$',
-});
+const contentRange = HEADERS.required(
+  'Content-Range',
+  'The range of these bytes, and the size of the package.',
+  {
+    type: 'string',
+    pattern: '^bytes (?:\\d+-\\d+|\\*)/\\d+$',
+  },
+);
 
 const ofDownload: Record<number, { codes: DocumentedCode[]; texts: string[] }> = {
   400: { codes: ['INVALID_REQUEST'], texts: [KEY_REQUIRED, PRODUCT_ID_REQUIRED] },
@@ -431,24 +446,24 @@ function download(components: Components): Json {
   return operation(
     {
       operationId: 'download',
-      summary: 'Download a package, or ask whether it may be',
+      summary: 'Download a package, or check whether the download is allowed',
       description:
-        'Refusals are texts, for people; JSON where `license_key` was sent and `dlid` was not. With `check=1` the verdict as JSON, without the package.',
+        'A refusal is plain text for people, or JSON if `license_key` was sent without `dlid`. With `check=1`, the answer is the verdict as JSON, without the package.',
     },
     {
       parameters: [
         PRODUCT_ID,
         parameter('dlid', 'The licence key.'),
-        parameter('license_key', 'The licence key; goes before `dlid`.'),
-        parameter('version', 'Exactly this published version; without it the latest.'),
-        parameter('identifier', 'Must be activated on the licence when it is sent.'),
-        parameter('check', '`1`: the verdict only.'),
+        parameter('license_key', 'The licence key. Takes precedence over `dlid`.'),
+        parameter('version', 'Exactly this published version. Without it, the latest.'),
+        parameter('identifier', 'If sent, it must be activated on the licence.'),
+        parameter('check', '`1`: only the verdict.'),
         { name: 'Range', in: 'header', description: 'One range.', schema: { type: 'string' } },
         ...TOLD_HEADERS,
       ],
       responses: {
         200: {
-          description: 'The package, or with `check=1` the verdict.',
+          description: 'The package, or the verdict with `check=1`.',
           headers: ofPackage,
           content: { ...ZIP, 'application/json': { schema: components.schema(Check) } },
         },
@@ -459,9 +474,9 @@ function download(components: Components): Json {
         },
         304: { description: 'The package has the ETag of If-None-Match.', headers: ofPackage },
         ...(Object.fromEntries(refusals) as Json),
-        412: { description: 'The package has another ETag than that of If-Match.', headers: aboutPackage },
+        412: { description: 'The package does not have the ETag of If-Match.', headers: aboutPackage },
         416: {
-          description: 'The package has no such range.',
+          description: 'The range is outside the package.',
           headers: { ...aboutPackage, ...contentRange },
         },
       },
@@ -487,13 +502,17 @@ function file(
     ...HEADERS.requestId,
     ...HEADERS.notSniffed,
     ...(maxAge === undefined
-      ? HEADERS.required('Cache-Control', 'To be asked for again, by its ETag.', { const: 'no-cache' })
-      : HEADERS.required('Cache-Control', 'May be kept.', { const: `public, max-age=${maxAge}` })),
-    ...HEADERS.required('ETag', 'Of the content.', { type: 'string' }),
-    ...HEADERS.required('Vary', 'It is sent compressed where the client allows.', {
+      ? HEADERS.required('Cache-Control', 'A stored copy must be checked by its ETag before each use.', {
+          const: 'no-cache',
+        })
+      : HEADERS.required('Cache-Control', 'The answer may be stored.', {
+          const: `public, max-age=${maxAge}`,
+        })),
+    ...HEADERS.required('ETag', 'The ETag of the content.', { type: 'string' }),
+    ...HEADERS.required('Vary', 'The file is compressed if the client accepts that.', {
       const: 'Accept-Encoding',
     }),
-    ...HEADERS.optional('Content-Encoding', 'How it is compressed.', { enum: ['br', 'gzip'] }),
+    ...HEADERS.optional('Content-Encoding', 'The compression of the file.', { enum: ['br', 'gzip'] }),
     ...headers,
   };
   const content = Object.fromEntries(types.map((type) => [type, { schema }]));
@@ -505,7 +524,7 @@ function file(
       ...(parameters && { parameters }),
       responses: {
         200: { description: 'The file.', headers: all, content },
-        304: { description: 'The client has it already.', headers: all },
+        304: { description: 'The client already has it.', headers: all },
         ...(parameters && { 404: customerFailure(components, 404, ['NOT_FOUND']) }),
         405: components.response('Customer405', () =>
           customerFailure(components, 405, ['METHOD_NOT_ALLOWED']),
@@ -521,7 +540,9 @@ function file(
 }
 
 const ofPage = {
-  ...HEADERS.required('Content-Security-Policy', 'Nothing from other hosts.', { type: 'string' }),
+  ...HEADERS.required('Content-Security-Policy', 'The page must not load anything from other hosts.', {
+    type: 'string',
+  }),
   ...HEADERS.required('Referrer-Policy', 'Other sites do not learn the address.', { const: 'no-referrer' }),
 };
 
@@ -532,7 +553,7 @@ function documentPaths(components: Components): Record<string, Json> {
         tags: [DOCUMENT_TAG],
         operationId: 'readFrontPage',
         summary: 'A page for people who open the address of the service in a browser',
-        description: 'Where `Accept` does not name `text/html`: 404.',
+        description: 'Without `text/html` in `Accept`, the answer is 404.',
         security: [],
         responses: {
           200: {
@@ -554,7 +575,7 @@ function documentPaths(components: Components): Record<string, Json> {
       components,
       {
         operationId: 'readSigningKeys',
-        summary: 'The public keys of signed answers, as a JWK set; software pins them instead',
+        summary: 'The public keys of signed answers, as a JWK set. Software should pin them instead',
       },
       { types: ['application/json'], schema: components.schema(KeySet), maxAge: 3600 },
     ),
@@ -585,13 +606,13 @@ export function customerPaths(components: Components): Record<string, Json> {
     ...licenseCalls(components),
     '/updates/{product_id}': {
       get: operation(
-        { operationId: 'checkUpdates', summary: 'Ask for the latest published version; needs no key' },
+        { operationId: 'checkUpdates', summary: 'Get the latest published version, without a key' },
         {
           parameters: [PRODUCT_ID],
           responses: {
             200: jsonAnswer(
               components,
-              'The version, or that there is none.',
+              'The latest version, or the answer that there is none.',
               strictObject({ data: Update }),
             ),
             ...failures(components, { 400: ['INVALID_REQUEST'] }),
@@ -613,7 +634,7 @@ export function otherAnswers(components: Components): Json {
     },
     server: {
       400: serverRefusal(
-        'This is no HTTP.',
+        'The request is not HTTP.',
         'The request has characters that are not allowed. Please check the license key.',
       ),
       408: serverRefusal('The request did not arrive in time.', 'The request took too long'),

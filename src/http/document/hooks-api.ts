@@ -27,7 +27,7 @@ const Received = strictObject(
 export function hookPaths(components: Components): Record<string, Json> {
   const done = jsonAnswer(
     components,
-    'It is stored, whatever is in it, and its order has been seen to.',
+    'The message is stored, whatever it contains, and its order has been processed.',
     Received,
   );
   const { 'WWW-Authenticate': _, ...headers } = manageFailure(components, 401).headers as Json;

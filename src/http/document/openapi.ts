@@ -11,11 +11,11 @@ import { HOOK_TAGS, hookPaths } from './hooks-api';
 
 const INTRODUCTION = `The customers' API, which licensed software and Joomla's updater call, and the operator's API, below \`/manage\`.
 
-The operator's API takes a token: \`Authorization: Bearer lgw_...\`, made by \`licensing token add\`, or an API token of the Joomla site, also in \`X-Joomla-Token\`.
+The operator's API needs a token. Send \`Authorization: Bearer lgw_...\` with a token from \`licensing token add\`, or an API token of the Joomla site there or in \`X-Joomla-Token\`.
 
-A list is read page by page: \`next\` of one page is \`after\` of the next. A POST with an \`Idempotency-Key\` is done once, and gets the same answer for 24 hours. A field that is not listed is refused by the operator's API, and ignored by the customers'.
+A list has pages: send \`next\` of one page as \`after\` to get the next page. A POST with an \`Idempotency-Key\` is done once, and gets the same answer for 24 hours. The operator's API refuses unknown fields, and the customers' API ignores them.
 
-Every GET also answers HEAD. \`x-other-answers\` has the answers to requests that are no operation of this document.`;
+Every GET also answers HEAD. \`x-other-answers\` has the answers to requests that match no operation of this document.`;
 
 const BEARER = { token: [] };
 const JOOMLA = { joomlaToken: [] };
@@ -104,7 +104,7 @@ function describe(operation: Operation, operationId: string, tag: string, compon
 function againOf({ needsRecentSignIn, noRecentSignInWith: goesOnWith }: Operation): string | undefined {
   if (!needsRecentSignIn && goesOnWith === undefined) return undefined;
   const except = goesOnWith === undefined ? '' : `, except with ${goesOnWith}`;
-  return `A session must be of the last hour${except}, else 403 \`SIGN_IN_AGAIN\`.`;
+  return `A session needs a sign-in within the last hour${except}. Otherwise the answer is 403 \`SIGN_IN_AGAIN\`.`;
 }
 
 /** Describes the scopes that may call an operation. */
@@ -124,7 +124,7 @@ function pathParameters(path: string): Json[] {
     required: true,
     ...(path.startsWith('/licenses/{id}') && name === 'id'
       ? {
-          description: 'The id of the licence, or `reference:` and its order.',
+          description: 'The id of the licence, or `reference:` followed by its order reference.',
           schema: { type: 'string', examples: ['42', 'reference:ORDER-1001'] },
         }
       : { schema: NAMED.has(name) ? { type: 'string' } : ID }),
@@ -149,7 +149,7 @@ function queryParameters(query: TSchema | undefined, components: Components): Js
 const IDEMPOTENCY_KEY: Json = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'The same key gets the same answer for 24 hours, and the call is done once.',
+  description: 'Requests with the same key are carried out once, and get the same answer for 24 hours.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
 };
 
@@ -200,7 +200,7 @@ function successes(operation: Operation, components: Components): Json {
           ...HEADERS.requestId,
           ...HEADERS.notStored,
           ...HEADERS.notSniffed,
-          ...HEADERS.required('Content-Disposition', "The file's name.", { type: 'string' }),
+          ...HEADERS.required('Content-Disposition', 'The name of the file.', { type: 'string' }),
         },
         content: { [sendsFile]: { schema: BINARY } },
       },
@@ -215,7 +215,7 @@ function successes(operation: Operation, components: Components): Json {
           data: { type: 'array', items: shown },
           next: {
             type: ['string', 'null'],
-            description: '`after` of the next page; null: this is the last.',
+            description: 'Send it as `after` to get the next page. null: this is the last page.',
           },
         }
       : { data: shown },

@@ -83,7 +83,7 @@ export async function* csvFile(
   yield '\uFEFF';
   let isFirst = true;
   for await (const row of rows) {
-    const cells = isFirst ? row.map((name) => headings[name as CsvField] ?? name) : row;
+    const cells = isFirst ? row.map((name) => headings[name as CsvField]) : row;
     yield csvLine(cells, separator);
     isFirst = false;
   }

@@ -42,7 +42,7 @@ const nowhere = (): never => {
 
 const NOWHERE: Route<PageCall> = { path: '{/*rest}', get: nowhere };
 /** The route without a Joomla site: it answers 404 to every method and origin. */
-const LEADS_NOWHERE = { get: nowhere, post: nowhere, checksOrigin: true } as const;
+const LEADS_NOWHERE = { get: nowhere, post: nowhere, handlesCsrfItself: true } as const;
 
 /** The number of a session's requests that may wait for the previous one: one more click than a person makes. */
 const MAX_WAITING = 4;

@@ -33,8 +33,8 @@ export function readFormerly(text: string): Formerly {
   if (system === 'path' ? !PATH.test(id) : !/^[0-9]{1,10}$/.test(id))
     throw new OperatorError(
       system === 'path'
-        ? `"${text}": the path must begin with / and have only letters, digits, .-_~/ and one * in it, such as path=/old/updates.xml:42.`
-        : `"${text}": what the former system calls it must be a number, such as ${system}=7:42.`,
+        ? `"${text}": the path must begin with / and contain only letters, digits, .-_~/ and one *, such as path=/old/updates.xml:42.`
+        : `"${text}": the former system's id must be a number, such as ${system}=7:42.`,
     );
   return { system, id: system === 'path' ? id : String(Number(id)), productId: Number(product) };
 }

@@ -23,14 +23,14 @@ export function apacheFiles(
   const files = new Map<string, string>();
   files.set(
     APACHE_FILE,
-    `# Addresses of the former system, which customers' sites go on asking (docs/moving-in-addresses.md).
+    `# Addresses of the former system, which customers' sites still request (docs/moving-in-addresses.md).
 # Include this file in the site's <VirtualHost>, after licensing.conf and before the site's own Rewrite lines.${
       edd.length === 0 ? '' : '\n# It needs: a2enmod include substitute'
     }
 
 RewriteEngine On
 ${answers.map((one) => rules(one, { folder, quotable })).join('')}
-# A request for a former address, which the service gets as any other (licensing.conf).
+# A request for a former address reaches the service like any other request (licensing.conf).
 <If "-n reqenv('licensing_formerly')">
     RequestHeader unset X-Forwarded-For
     RequestHeader unset X-Request-Id

@@ -34,16 +34,16 @@ export function nginxParts(
   const each = (line: (one: (typeof numbered)[number]) => string) =>
     numbered.map((one) => `    ${line(one)}\n`).join('');
   const http = `
-# Addresses of the former system, which customers' sites go on asking (docs/moving-in-addresses.md). Which one a request
+# Addresses of the former system, which customers' sites still request (docs/moving-in-addresses.md). Which one a request
 # is for:
 map "$request_method $uri?$args" $licensing_formerly {
     default "";
 ${each(({ pattern, n }) => `"~*${pattern}" ${n};`)}}
-# What answers it.
+# The location that answers it.
 map $licensing_formerly $licensing_formerly_to {
     default "";
 ${each(({ n, to }) => `${n} ${to};`)}}
-# How licensing.log names it.
+# Its name in licensing.log.
 map $licensing_formerly $licensing_formerly_path {
     default "(another path)";
 ${each(({ n, name }) => `${n} "(formerly ${name})";`)}}
@@ -51,7 +51,7 @@ map $args $licensing_formerly_key {
     default "";
     "~*(?:^|[&;])${KEY_PARAMETERS}=([^&]{${MIN_FORMER_KEY_LENGTH},})" $1;
 }
-# Of a former address, the service gets the key alone.
+# For a former address, the service receives only the key.
 map "$licensing_formerly_to $licensing_formerly_key" $licensing_formerly_args {
     default "";
     "~/downloads/[0-9]+ (.+)$" dlid=$1;
@@ -68,7 +68,7 @@ map $args $licensing_formerly_license {
   const server = `
 # Addresses of the former system; see the end of upstream.conf.
 set $licensing_formerly_now $licensing_formerly_to;
-# An answer of the service that leads to a package passes here again.
+# An answer of the service with a package passes through here again.
 if ($uri ~ "^${accelLocation.replaceAll('.', '\\.')}") {
     set $licensing_formerly_now "";
 }

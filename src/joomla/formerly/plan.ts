@@ -52,7 +52,7 @@ export async function findArsItems(
     const found = await listArsItems(db, place, Number(one.id));
     if (found === undefined)
       remarks.push(
-        `The tables of Akeeba Release System cannot be read: downloads by ${nameOfFormerly(one)} are not answered. Name their path: --formerly "path=/download/acme/*.zip:${one.productId}"`,
+        `The tables of Akeeba Release System cannot be read, so downloads by ${nameOfFormerly(one)} cannot be answered. Name their path: --formerly "path=/download/acme/*.zip:${one.productId}"`,
       );
     else if (found.length === 0)
       remarks.push(
@@ -73,7 +73,7 @@ async function xmlOf(
   const place = await locateUpdateXml(db, product, home);
   if (place === undefined)
     throw new OperatorError(
-      `Product ${productId} has no update XML that could answer. Enter the address of the site (licensing settings set public_url), give the product its element (licensing product edit), and publish a version.`,
+      `Product ${productId} has no update XML to answer with. Enter the address of the site (licensing settings set public_url), give the product its element (licensing product edit), and publish a version.`,
     );
   return dirname(place.out) === home.xmlDir ? { name: basename(place.out) } : { path: place.out };
 }

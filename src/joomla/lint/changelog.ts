@@ -90,18 +90,18 @@ export function lintChangelog(bytes: Buffer, where: string, versions: string[] =
   try {
     parseXml(bytes);
   } catch (error) {
-    if (!isCoded(error, 'MALFORMED_XML', 'XML_LIMIT_EXCEEDED')) throw error;
+    if (!isCoded(error, 'MALFORMED_XML', 'XML_TOO_BIG')) throw error;
     const line = /\(line ([0-9]+)\)/.exec(error.message)?.[1];
     report(
       'error',
       line === undefined ? undefined : Number(line),
-      `it is not well-formed XML, and Joomla shows nothing: ${error.message}.`,
+      `it is not well-formed XML, so Joomla shows nothing: ${error.message}.`,
       WRITE_AGAIN,
     );
     return findings;
   }
   const all = readChangelogs(bytes.toString('utf8'));
-  if (all.length === 0) report('error', undefined, 'there is no <changelog> in it.', WRITE_AGAIN);
+  if (all.length === 0) report('error', undefined, 'it has no <changelog>.', WRITE_AGAIN);
   for (const { line, version, lists } of all) {
     if (version === undefined || version === '')
       report('error', line, 'this <changelog> has no <version>, so Joomla never shows it.', WRITE_AGAIN);
@@ -111,7 +111,7 @@ export function lintChangelog(bytes: Buffer, where: string, versions: string[] =
         report(
           'warning',
           list.line,
-          `Joomla knows no list <${list.name}> and leaves it out.`,
+          `Joomla does not know the list <${list.name}> and leaves it out.`,
           `Use one of ${LISTS.join(', ')}.`,
           version,
         );

@@ -12,37 +12,37 @@ export function lintDelivery({ status, redirects, took, headers }: SiteResponse,
     report(
       'error',
       'status',
-      `The update XML is answered with ${status}: Joomla takes 200 alone.`,
-      "Put it where the manifest's <updateservers> says, readable for everybody without a login.",
+      `The server answers ${status} for the update XML: Joomla accepts only 200.`,
+      "Put it at the address in the manifest's <updateservers>, and let everyone read it without a login.",
     );
   const last = redirects.at(-1);
   if (last !== undefined)
     report(
       'warning',
       'redirected',
-      `The address of the update XML sends on to ${last}.`,
-      "Write that address into the next version's manifest, and keep the redirect for those who have this one.",
+      `The address of the update XML redirects to ${last}.`,
+      "Write the new address into the next version's manifest, and keep the redirect for sites that have this version.",
     );
   if (took > SLOW)
     report(
       'warning',
       'slow',
-      `The update XML took ${(took / 1000).toFixed(1)} s; after 20 s Joomla gives up, and the update site is disabled meanwhile.`,
+      `The update XML took ${(took / 1000).toFixed(1)} s. Joomla gives up after 20 s, and the update site is disabled while it waits.`,
       'Host it as a static file, not behind a CMS.',
     );
   if (headers.has('content-encoding') && headers.get('content-encoding') !== 'identity')
     report(
       'error',
       'encoded',
-      `The update XML is sent with Content-Encoding: ${headers.get('content-encoding') ?? ''}, which Joomla did not ask for and does not undo.`,
-      'Compress it only for clients that ask (nginx: gzip, never gzip_static always).',
+      `The update XML is sent with Content-Encoding: ${headers.get('content-encoding') ?? ''}, which Joomla did not ask for and does not decode.`,
+      'Compress it only for clients that ask for it (nginx: gzip, never gzip_static always).',
     );
   const cached = cachedSeconds(headers);
   if (cached > LONG_CACHED)
     report(
       'warning',
       'cached',
-      `The update XML may be cached for ${cached} seconds: a new version is known that much later, and a withdrawn one offered that much longer.`,
+      `The update XML may be cached for ${cached} seconds: sites see a new version that much later, and are offered a withdrawn one that much longer.`,
       'Send it with Cache-Control: max-age=300, or at most an hour.',
     );
 }

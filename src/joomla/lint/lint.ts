@@ -40,8 +40,8 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
     report(
       'error',
       'below_service',
-      `The update XML is below ${API_PATH}/, where everything goes to the licence service.`,
-      'Host it beside the site\'s other files, and write that address into the manifest ("licensing manifest").',
+      `The update XML is below ${API_PATH}/, and all requests there go to the licence service.`,
+      'Host it next to the site\'s other files, and write that address into the manifest ("licensing manifest").',
     );
   let answer: SiteResponse;
   try {
@@ -52,7 +52,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
       'error',
       'unreachable',
       `The update XML cannot be fetched: ${error.message}.`,
-      'Put it where every site on the Internet reaches it within 20 seconds.',
+      'Put it where every site on the Internet can fetch it within 20 seconds.',
     );
     return findings;
   }
@@ -70,11 +70,11 @@ async function fetchChangelog(
   report: Report,
 ): Promise<Buffer | undefined> {
   const remedy =
-    'Put the changelog at that address, readable for everybody: "licensing update-xml write" writes it beside the update XML.';
+    'Put the changelog at that address, and let everyone read it: "licensing update-xml write" writes it next to the update XML.';
   try {
     const answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca, timeout: XML_TIMEOUT });
     if (answer.status === 200) return answer.body;
-    report('warning', 'changelog', `The changelog ${url} is answered with ${answer.status}.`, remedy);
+    report('warning', 'changelog', `The server answers ${answer.status} for the changelog ${url}.`, remedy);
   } catch (error) {
     if (!isCoded(error, 'NO_ANSWER')) throw error;
     report('warning', 'changelog', `The changelog ${url} cannot be fetched: ${error.message}.`, remedy);
@@ -97,8 +97,8 @@ export async function lintUpdateXml(
     report(
       'error',
       'too_many',
-      `There are ${all.length} <update> in it, which every site reads each time; the first ${MAX_UPDATES} are judged.`,
-      `${WRITE_AGAIN} It leaves out what no site is offered.`,
+      `The update XML has ${all.length} <update> elements, which every site reads each time. Only the first ${MAX_UPDATES} were checked.`,
+      `${WRITE_AGAIN} It leaves out versions that no site is offered.`,
     );
   lintTogether(updates, report);
   const offered = new Map<number, string[]>();
@@ -174,14 +174,15 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
       report(
         'warning',
         'no_update',
-        'There is no <update> in it: no site is offered anything.',
-        'That is right while no version is published, or the highest one was withdrawn. Otherwise write it again with "licensing update-xml write".',
+        'The update XML has no <update>: no site is offered an update.',
+        'That is right while no version is published, or if the highest one was withdrawn. Otherwise write it again with "licensing update-xml write".',
       );
-    else report('error', 'no_update', `There is no <update> in it, but <${root.tagName}>.`, WRITE_AGAIN);
+    else
+      report('error', 'no_update', `The update XML has <${root.tagName}> instead of <update>.`, WRITE_AGAIN);
   } catch (error) {
-    if (isCoded(error, 'XML_LIMIT_EXCEEDED')) report('error', 'too_much', error.message, WRITE_AGAIN);
+    if (isCoded(error, 'XML_TOO_BIG')) report('error', 'too_much', error.message, WRITE_AGAIN);
     else if (!isCoded(error, 'MALFORMED_XML')) throw error;
-    else report('error', 'malformed', `It is not well-formed XML: ${error.message}.`, WRITE_AGAIN);
+    else report('error', 'malformed', `The update XML is not well-formed: ${error.message}.`, WRITE_AGAIN);
   }
   return undefined;
 }
@@ -196,7 +197,7 @@ function lintTogether(updates: XmlUpdate[], report: Report): void {
     report(
       'error',
       'several_extensions',
-      'It describes several extensions. Joomla picks the highest version of them all and forgets the rest.',
+      'The update XML describes several extensions. Joomla picks the highest version of them all and forgets the rest.',
       'Host one update XML for each extension.',
     );
   const mayBeOffered = (update: XmlUpdate) => {
@@ -210,7 +211,7 @@ function lintTogether(updates: XmlUpdate[], report: Report): void {
     report(
       'error',
       'no_current_joomla',
-      'No <targetplatform> in it matches any version of Joomla 4, 5 or 6: nobody is offered anything.',
+      'No <targetplatform> in the update XML matches any version of Joomla 4, 5 or 6: no site is offered an update.',
       `Write ${CURRENT_JOOMLA}.`,
     );
 }

@@ -30,7 +30,7 @@ export function lintMissingVersions(published: string[], offered: string[], repo
       report(
         'warning',
         'left_out',
-        `Version ${version} is published, and not in it: Joomla offers it to nobody.`,
+        `Version ${version} is published but missing from the update XML: Joomla offers it to no site.`,
         WRITE_AGAIN,
       );
 }
@@ -60,7 +60,7 @@ export async function lintAgainstRelease(
     for (const name of ['sha256', 'sha384', 'sha512'] as const) {
       const text = update.text(name);
       if (text !== undefined && text.trim() !== '' && text.trim().toLowerCase() !== release[name])
-        report('error', 'hash', `<${name}> is not the published package's.`, WRITE_AGAIN, update);
+        report('error', 'hash', `<${name}> differs from that of the published package.`, WRITE_AGAIN, update);
     }
   return release !== 'no-product' && release?.state === 'published' ? release : undefined;
 }

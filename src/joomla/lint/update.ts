@@ -53,7 +53,7 @@ function lintIdentity(update: XmlUpdate, report: Report): void {
     report(
       'warning',
       'version',
-      `"${version}" is no version that PHP and people order alike.`,
+      `"${version}" is not a version that PHP sorts the way people do.`,
       'Write it as 2.1.0 or 2.1.0-beta2.',
       update,
     );
@@ -63,7 +63,7 @@ function lintIdentity(update: XmlUpdate, report: Report): void {
     report(
       'error',
       'type',
-      `"${type}" is no type of extension: no installed one has it.`,
+      `"${type}" is not a type of extension: no installed extension has it.`,
       `Write one of ${EXTENSION_TYPES.join(', ')}.`,
       update,
     );
@@ -90,7 +90,7 @@ const UNTRIMMED: Record<string, [level: 'error' | 'warning', effect: string]> = 
 function lintBlanks(update: XmlUpdate, report: Report): void {
   for (const [name, [level, effect]] of Object.entries(UNTRIMMED)) {
     const text = update.text(name) ?? '';
-    const problem = `<${name}> has blanks or line breaks around its text, and Joomla does not take them off${effect}.`;
+    const problem = `<${name}> has blanks or line breaks around its text, and Joomla does not trim them${effect}.`;
     if (text !== text.trim())
       report(level, 'padded', problem, `Write <${name}>${text.trim()}</${name}>.`, update);
   }
@@ -130,7 +130,7 @@ function lintClient(update: XmlUpdate, type: string, report: Report): void {
     report(
       'warning',
       'client',
-      `${written} counts as administrator; most ${type}s are the site's.`,
+      `${written} counts as administrator, but most ${type}s belong to the site.`,
       'Write <client>site</client> or <client>administrator</client>.',
       update,
     );
@@ -142,15 +142,15 @@ function lintFolder(update: XmlUpdate, type: string, report: Report): void {
     report(
       'error',
       'folder',
-      'A plugin without <folder> is matched with none that is installed: it is silently never offered.',
-      'Write its group, as <folder>system</folder>.',
+      'Without <folder>, the update matches no installed plugin: Joomla silently never offers it.',
+      'Write its group, such as <folder>system</folder>.',
       update,
     );
   if (type !== 'plugin' && folder !== '')
     report(
       'error',
       'folder',
-      `A ${type} is installed without a folder, so <folder>${folder}</folder> is matched with none: it is silently never offered.`,
+      `A ${type} is installed without a folder, so <folder>${folder}</folder> matches no installed extension: Joomla silently never offers the update.`,
       'Leave <folder> out.',
       update,
     );
@@ -166,9 +166,9 @@ function lintElement(update: XmlUpdate, type: string, report: Report): void {
     report(
       'error',
       'element',
-      `The element of an installed ${type} begins with ${prefix}; "${element}" is matched with none.`,
+      `The element of an installed ${type} begins with ${prefix}, so "${element}" matches no installed extension.`,
       type === 'package'
-        ? `Write <element>${prefix}${element}</element>; or, if it is no package, its own <type>: "licensing update-xml write" takes it by --type, as --type plugin --folder GROUP.`
+        ? `Write <element>${prefix}${element}</element>. If it is not a package, write its own <type> instead: pass it to "licensing update-xml write" with --type, such as --type plugin --folder GROUP.`
         : `Write <element>${prefix}${element}</element>.`,
       update,
     );
@@ -176,7 +176,7 @@ function lintElement(update: XmlUpdate, type: string, report: Report): void {
     report(
       'error',
       'element',
-      `The element of an installed plugin is its bare name; "${element}" is matched with none.`,
+      `The element of an installed plugin is its name without a prefix, so "${element}" matches no installed plugin.`,
       `Write <element>${element.split('_').pop() ?? ''}</element>, and its group into <folder>.`,
       update,
     );
@@ -190,8 +190,8 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
       'error',
       'platform',
       platform === undefined
-        ? 'There is no <targetplatform> with a name: Joomla passes this update over.'
-        : `The target platform's name is "${platform}"; Joomla takes "joomla" alone, in lower case.`,
+        ? 'No <targetplatform> has a name: Joomla ignores this update.'
+        : `The target platform's name is "${platform}"; Joomla accepts only "joomla", in lower case.`,
       `Write ${CURRENT_JOOMLA}.`,
       update,
     );
@@ -201,7 +201,7 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
     report(
       'warning',
       'php_minimum',
-      `<php_minimum> "${phpMinimum}" is no version of PHP.`,
+      `<php_minimum> "${phpMinimum}" is not a version of PHP.`,
       'Write it as 8.1.',
       update,
     );
@@ -210,7 +210,7 @@ function lintRequirements(update: XmlUpdate, report: Report): void {
       report(
         'warning',
         'database',
-        `<supported_databases> names "${database}", which no site says of itself.`,
+        `<supported_databases> names "${database}", which no site reports as its database.`,
         `Name ${DATABASES.join(', ')}.`,
         update,
       );
@@ -227,25 +227,25 @@ function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
   switch (found?.fault) {
     case 'runaway':
       return error(
-        `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long, or repeats too much, to be tried on Joomla's versions.`,
-        `Repeat nothing but single digits, as ${DEFAULT_TARGET_PLATFORM}.`,
+        `The target platform "${Array.from(pattern).slice(0, 60).join('')}" is too long or too repetitive to be tested against Joomla's versions.`,
+        `Repeat only single digits, such as ${DEFAULT_TARGET_PLATFORM}.`,
       );
     case 'php-only':
       return report(
         'warning',
         'platform',
-        `The target platform "${pattern}" was not checked: a part of it is read by PHP alone.`,
-        `Write it with digits, dots, brackets and alternatives, as ${DEFAULT_TARGET_PLATFORM}.`,
+        `The target platform "${pattern}" was not checked: only PHP understands a part of it.`,
+        `Use only digits, dots, brackets and alternatives, such as ${DEFAULT_TARGET_PLATFORM}.`,
         update,
       );
     case 'no-expression':
       return error(
-        `The target platform "${pattern}" is no regular expression: Joomla passes this update over.`,
+        `The target platform "${pattern}" is not a regular expression: Joomla ignores this update.`,
         `${MATCH_A_MAJOR}.`,
       );
     case 'accidents':
       return error(
-        `The target platform "${pattern}" also matches Joomla ${found.accidents}: Joomla ties only its first alternative to the beginning, and none to the end.`,
+        `The target platform "${pattern}" also matches Joomla ${found.accidents}: Joomla anchors only its first alternative at the beginning, and none at the end.`,
         MATCH_A_MINOR,
       );
   }
@@ -253,8 +253,8 @@ function lintPattern(update: XmlUpdate, pattern: string, report: Report): void {
     report(
       'warning',
       'platform',
-      `The target platform "${pattern}" matches Joomla 3 too.`,
-      `Name the versions it runs on, as ${DEFAULT_TARGET_PLATFORM}.`,
+      `The target platform "${pattern}" also matches Joomla 3.`,
+      `Name the versions it runs on, such as ${DEFAULT_TARGET_PLATFORM}.`,
       update,
     );
 }
@@ -268,7 +268,7 @@ function lintStability(update: XmlUpdate, report: Report): void {
     return report(
       isForFew ? 'error' : 'warning',
       'tag',
-      `${meant === tag ? `Joomla does not know <tag>${tag}</tag>` : `<tag> has blanks or line breaks around "${meant}", which Joomla does not take off`}, so the update counts as stable${isForFew ? ': every site is offered it' : ''}.`,
+      `${meant === tag ? `Joomla does not know <tag>${tag}</tag>` : `<tag> has blanks or line breaks around "${meant}", which Joomla does not trim`}, so the update counts as stable${isForFew ? ': every site is offered it' : ''}.`,
       `Write one of ${STABILITIES.join(', ')}, without blanks.`,
       update,
     );
@@ -280,15 +280,15 @@ function lintStability(update: XmlUpdate, report: Report): void {
       'warning',
       'tag',
       `${version} is a pre-release and counts as stable: every site is offered it.`,
-      'Write <tags><tag>beta</tag></tags>, or as early as it is.',
+      'Write <tags><tag>beta</tag></tags>, or the tag of its stage.',
       update,
     );
   if (!isPrerelease(version) && stability !== 'stable')
     report(
       'warning',
       'tag',
-      `${version} is tagged ${stability}: only sites that ask for such are offered it.`,
-      'Write <tags><tag>stable</tag></tags> when it is for everybody.',
+      `${version} is tagged ${stability}: only sites that accept this stability are offered it.`,
+      'Write <tags><tag>stable</tag></tags> if it is for all sites.',
       update,
     );
 }
@@ -304,31 +304,34 @@ function lintAddress(update: XmlUpdate, xmlUrl: URL | undefined, report: Report)
   const error = (code: string, problem: string, remedy = WRITE_AGAIN) =>
     report('error', code, problem, remedy, update);
   if (address === '') {
-    error('download', 'There is no <downloadurl>: "Invalid extension update".');
+    error('download', 'The update has no <downloadurl>: Joomla reports "Invalid extension update".');
     return undefined;
   }
   if (/\s/.test(address)) {
-    error('download', 'There is a blank in the <downloadurl>, and Joomla does not ask such an address.');
+    error('download', 'The <downloadurl> contains a blank: Joomla does not request such an address.');
     return undefined;
   }
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) {
-    error('download', `The <downloadurl> "${address}" is no complete address.`);
+    error('download', `The <downloadurl> "${address}" is not a complete address.`);
     return undefined;
   }
   if (address.includes('#'))
-    error('download', 'The <downloadurl> has a "#": the key is joined behind it, and never sent.');
+    error(
+      'download',
+      'The <downloadurl> contains a "#": Joomla appends the key after it, where it is never sent.',
+    );
   lintHost(update, new URL(address), xmlUrl, report);
   if (address.includes('&') && !address.includes('?'))
     error(
       'download',
-      'The <downloadurl> has a "&" and no "?": the key is joined with "?", and what is before it is no address.',
+      'The <downloadurl> contains a "&" but no "?": Joomla appends "?" and the key, and the part before it is not an address.',
     );
   const asked = readDownloadAddress(address);
   if (!asked) {
     report(
       'warning',
       'download',
-      `The <downloadurl> is not the licence service's: that ends in ${API_PATH}/downloads/ and the product's id.`,
+      `The <downloadurl> is not an address of the licence service: that ends in ${API_PATH}/downloads/ and the product's id.`,
       WRITE_AGAIN,
       update,
     );
@@ -339,15 +342,15 @@ function lintAddress(update: XmlUpdate, xmlUrl: URL | undefined, report: Report)
   if (siteFolder(before) !== before)
     error(
       'download',
-      "The <downloadurl> has the service's path, or a part of it, twice: nobody answers there.",
-      'Write the update XML again with the address of the site alone (--base-url).',
+      "The <downloadurl> contains the service's path, or a part of it, twice: the service does not answer there.",
+      'Write the update XML again with only the address of the site (--base-url).',
     );
   const version = update.text('version')?.trim();
   if (asked.version === undefined)
     error(
       'download_version',
-      'The <downloadurl> names no version: as soon as the next one is published, other bytes come than the hashes say.',
-      `Write ?version=${encodeURIComponent(version ?? '')} at its end.`,
+      'The <downloadurl> names no version: as soon as the next version is published, the package no longer matches the hashes.',
+      `Add ?version=${encodeURIComponent(version ?? '')} at its end.`,
     );
   else if (version !== undefined && asked.version !== version)
     error('download_version', `The <downloadurl> asks for version ${asked.version}, not ${version}.`);
@@ -360,7 +363,7 @@ function lintHost(update: XmlUpdate, download: URL, xmlUrl: URL | undefined, rep
     report(
       xmlUrl?.protocol === 'https:' ? 'error' : 'warning',
       'download_http',
-      "The <downloadurl> is http: every customer's key travels in clear, and a redirect to https would drop it.",
+      "The <downloadurl> uses http: every customer's key is sent unencrypted, and a redirect to https would drop it.",
       'Write it with https (--base-url).',
       update,
     );
@@ -369,7 +372,7 @@ function lintHost(update: XmlUpdate, download: URL, xmlUrl: URL | undefined, rep
       'warning',
       'download_host',
       `The <downloadurl> is on ${download.hostname}, the update XML on ${xmlUrl.hostname}.`,
-      'Make sure that this is meant: the keys go there.',
+      'Make sure that this is intended: the keys are sent there.',
       update,
     );
 }
@@ -380,7 +383,7 @@ function lintHashes(update: XmlUpdate, report: Report): void {
     report(
       'warning',
       'hash_missing',
-      'There is no checksum: Joomla installs the package and warns.',
+      'The update has no checksum: Joomla installs the package with a warning.',
       WRITE_AGAIN,
       update,
     );

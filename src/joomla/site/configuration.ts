@@ -51,7 +51,7 @@ const MYSQL_PORT = 3306;
 const MAX_LENGTH = 1_000_000;
 const MAX_ARRAY_DEPTH = 50;
 
-const REWRITE = `Saving Joomla's Global Configuration once writes the file anew in the form that is understood.`;
+const REWRITE = `Save Joomla's Global Configuration once: Joomla then writes the file in the expected form.`;
 const OTHER_DATABASE =
   'Instead of LICENSING_JOOMLA_ROOT, set LICENSING_DATABASE_URL (mysql://user:password@host:3306/database) ' +
   'and LICENSING_TABLE_PREFIX.';
@@ -71,7 +71,7 @@ export function readJoomlaSite(root: string, sockets: readonly string[] = SOCKET
   const location = locate(host, type === 'mysqli', sockets);
   if (location === undefined)
     throw new ConfigError(
-      `${file}: $host is in no form that is understood: a name or address, "host:port", ":port", "[IPv6]:port", ` +
+      `${file}: $host must be a name or address, "host:port", ":port", "[IPv6]:port", ` +
         `"unix:/path" or "localhost:/path". ${OTHER_DATABASE}`,
     );
   const tls = readSiteTls(values, file, root);
@@ -198,10 +198,10 @@ export function parseConfigurationPhp(source: string): Configuration {
 function readConfiguration(root: string, file: string): Configuration {
   if (!existsSync(file)) {
     const elsewhere = existsSync(join(root, 'defines.php'))
-      ? ' The defines.php there may set JPATH_CONFIGURATION: name the folder it gives.'
+      ? ' The defines.php there may set JPATH_CONFIGURATION: name that folder instead.'
       : '';
     throw new ConfigError(
-      `There is no ${file}, or this user may not look there. Name the folder with the site's ` +
+      `There is no ${file}, or this user cannot open its folder. Name the folder with the site's ` +
         `configuration.php.${elsewhere}`,
     );
   }
@@ -209,7 +209,7 @@ function readConfiguration(root: string, file: string): Configuration {
   if (!statSync(file).isFile()) throw new ConfigError(`${file} is not a file.`);
   const bytes = readBytes(
     file,
-    `Let the user this service runs as read it, for example through the web server's group.`,
+    `Give the user that runs this service read access, for example through the web server's group.`,
   );
   if (bytes.length === 0) throw new ConfigError(`${file} is empty. Finish the installation of Joomla first.`);
   if (!isUtf8(bytes)) throw new ConfigError(`${file} is not in UTF-8. Save it in UTF-8.`);

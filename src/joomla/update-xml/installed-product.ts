@@ -34,7 +34,7 @@ export async function readInstalledProduct(
   const { id, name, element } = await requireProduct(db, productId);
   if (element === null)
     throw new OperatorError(
-      'Joomla finds the extension by its element, and this product has none. Set it first, as pkg_example.',
+      'Joomla finds the extension by its element, and this product does not have one yet. Set it first, such as pkg_example.',
       { code: 'INVALID_REQUEST' },
     );
   const remembered = await readSavedOptions(db, productId);

@@ -120,7 +120,7 @@ function refuseOptions(options: SavedOptions, element: string | null): void {
     if (!(DATABASES as readonly string[]).includes(name) || !/^[0-9][0-9A-Za-z.+-]*$/.test(version))
       throw refusedOption(
         'supported_databases',
-        `It must give the least version of some of ${DATABASES.join(', ')}, as 8.0.13.`,
+        `It must give the lowest version of one or more of ${DATABASES.join(', ')}, such as 8.0.13.`,
       );
 }
 
@@ -135,7 +135,7 @@ async function withTag(
   const [highest] = await listPublishedVersions(db, productId);
   if (highest === undefined) {
     if (tag === null) return versions;
-    throw refusedOption('tag', 'It is of the highest published version, and none is published.');
+    throw refusedOption('tag', 'It belongs to the highest published version, and no version is published.');
   }
   const known: NonNullable<SavedOptions['versions']>[string] = versions[highest] ?? {
     targetPlatform: targetPlatform ?? DEFAULT_TARGET_PLATFORM,

@@ -37,7 +37,7 @@ export async function requireRolloutSupport(
     throw refused(
       'rollout-no-address',
       '',
-      'The address of the update XML is not known, so no share of the sites can be offered the version. Enter the address of the site (licensing settings set public_url), and let nginx serve LICENSING_XML_DIR: licensing nginx prints the lines.',
+      'The address of the update XML is not known, so the version cannot be offered to a share of the sites. Enter the address of the site (licensing settings set public_url), and let nginx serve LICENSING_XML_DIR: licensing nginx prints the lines.',
     );
   const answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, timeout: ANSWER_MS }).catch(
     (error: unknown) => {
@@ -55,12 +55,12 @@ export async function requireRolloutSupport(
     ? refused(
         'rollout-apache',
         url,
-        `${url} is served by Apache, which cannot offer a version to a share of the sites: it answers without X-Licensing-Bucket. Publish to all, or serve the update XML by nginx. Nothing was changed.`,
+        `${url} is served by Apache, which cannot offer a version to a share of the sites: it answers without X-Licensing-Bucket. Publish to all sites, or serve the update XML with nginx. Nothing was changed.`,
       )
     : refused(
         'rollout-nginx',
         url,
-        `${url} answers without X-Licensing-Bucket, so every site would get the same. Take over the present files of nginx (licensing nginx prints them) and reload it. Neither Apache nor a panel's static files can do it. Nothing was changed.`,
+        `${url} answers without X-Licensing-Bucket, so every site would be offered the same version. Install the current files for nginx (licensing nginx prints them) and reload it. Neither Apache nor a hosting panel's static files can offer a version to a share. Nothing was changed.`,
       );
 }
 
@@ -83,7 +83,7 @@ export async function stageRelease(
     const published = (await listReleases(trx, productId)).filter((one) => one.state === 'published');
     const newer = releasesForBucket(published, percent)?.version ?? '';
     throw new OperatorError(
-      `Version ${newer} is offered to these addresses, so none of them would be offered ${version}. Nothing was changed. Offer ${newer} to more addresses instead, or withdraw it.`,
+      `Version ${newer} is already offered to these addresses, so none of them would be offered ${version}. Nothing was changed. Offer ${newer} to more addresses instead, or withdraw it.`,
       { code: 'CONFLICT', field: 'rollout', facts: { reason: 'rollout-replaced', version: newer } },
     );
   });

@@ -54,7 +54,7 @@ export async function readSettings(
   const element = given.element || product.element;
   if (!element)
     throw new OperatorError(
-      "Joomla finds the extension by its element. Name it with --element, as pkg_example; it stays the product's.",
+      'Joomla finds the extension by its element. Give it with --element, such as pkg_example. The product keeps it.',
     );
   const said = <K extends keyof UpdateXmlSettings>(name: K): UpdateXmlSettings[K] | undefined => {
     const value = given[name] ?? remembered[name];
@@ -65,7 +65,7 @@ export async function readSettings(
   const file = own === undefined ? await homeFile(db, { ...product, element }, remembered, home) : undefined;
   const out = own ?? (file === undefined ? undefined : join(home?.xmlDir ?? '', file));
   if (out === undefined)
-    throw new OperatorError('Name the file to write with --out. It is remembered for the next time.');
+    throw new OperatorError('Name the file to write with --out. It is stored for the next time.');
   const knownType = said('type') ?? typeOfElement(element);
   const type = knownType ?? 'package';
   const settings: UpdateXmlSettings = {

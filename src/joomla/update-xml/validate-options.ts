@@ -14,7 +14,7 @@ export function refusedOption(field: string, message: string): OperatorError {
 export function readBaseUrl(text: string | undefined): string {
   if (text === undefined)
     throw new OperatorError(
-      "Name the site's address with --base-url, as https://shop.example. It is remembered for the next time.",
+      "Give the site's address with --base-url, such as https://shop.example. It is stored for the next time.",
     );
   const url = requireWebAddress(text, 'The base address', 'base_url');
   if (/[?#]/.test(text)) throw refusedOption('base_url', 'The base address must not have a "?" or "#".');
@@ -23,7 +23,7 @@ export function readBaseUrl(text: string | undefined): string {
   if (path !== folder)
     throw refusedOption(
       'base_url',
-      `The base address is the site's alone: what follows it, ${API_PATH}/, is added. Write --base-url ${url.origin}${folder}`,
+      `The base address is only the address of the site, without ${API_PATH}/, which is added. Write --base-url ${url.origin}${folder}`,
     );
   return url.origin + path;
 }
@@ -34,7 +34,7 @@ export function defaultClient(type: ExtensionType): ExtensionClient {
   if (client === undefined)
     throw refusedOption(
       'client',
-      `A ${type} is one of the site or of the administrator: say --client site or --client administrator.`,
+      `A ${type} belongs to the site or to the administrator: add --client site or --client administrator.`,
     );
   return client;
 }
@@ -44,7 +44,7 @@ export function validateFolder(type: ExtensionType, folder: string): void {
   if (type === 'plugin' && folder === '')
     throw refusedOption(
       'folder',
-      'Joomla finds a plugin by its folder (its group): say --folder, as --folder system.',
+      'Joomla finds a plugin by its folder (its group): add --folder, such as --folder system.',
     );
   if (type !== 'plugin' && folder !== '')
     throw refusedOption('folder', `Only plugins have a folder; Joomla would not find a ${type} with one.`);
@@ -52,7 +52,7 @@ export function validateFolder(type: ExtensionType, folder: string): void {
 
 export function validatePhp(phpMinimum: string): void {
   if (!isPhpVersion(phpMinimum))
-    throw refusedOption('php_minimum', `"${phpMinimum}" is no PHP version; write it as 8.1 or 8.1.2.`);
+    throw refusedOption('php_minimum', `"${phpMinimum}" is not a PHP version. Write it as 8.1 or 8.1.2.`);
 }
 
 /** Reports whether a text is a plain PHP version number. */
@@ -70,12 +70,12 @@ export function validatePlatform(pattern: string): void {
   const found = findPatternFault(pattern);
   switch (found?.fault) {
     case 'runaway':
-      throw refuse(`The target platform is too long, or repeats too much, to be tried. ${MATCH_A_MAJOR}`);
+      throw refuse(`The target platform is too long or too repetitive to be tested. ${MATCH_A_MAJOR}`);
     case 'no-expression':
-      throw refuse(`The target platform "${pattern}" is no regular expression. ${MATCH_A_MAJOR}`);
+      throw refuse(`The target platform "${pattern}" is not a regular expression. ${MATCH_A_MAJOR}`);
     case 'accidents':
       throw refuse(
-        `The target platform "${pattern}" also matches Joomla ${found.accidents}: Joomla ties only its first alternative to the beginning, and none to the end. ${MATCH_A_MINOR}`,
+        `The target platform "${pattern}" also matches Joomla ${found.accidents}: Joomla anchors only its first alternative at the beginning, and none at the end. ${MATCH_A_MINOR}`,
       );
   }
 }

@@ -6,7 +6,7 @@ import { checkZip } from '../../packages/zip';
 import {
   describeMissingEntries,
   findManifest,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from '../manifest';
@@ -25,21 +25,21 @@ export function downloadFileName(disposition: string | undefined, url: string): 
 }
 
 const NO_MANIFEST = {
-  text: "there is no extension's manifest in it",
+  text: 'it has no manifest of an extension',
   remedy: "Publish a package that has the extension's manifest at its top.",
 };
 export const PACK_AGAIN =
-  'Pack it again with what its manifest names, and publish the next version: a published package never changes.';
+  'Pack it again with all parts that its manifest names, and publish the next version: a published package never changes.';
 
 const FAULTS_OF_PACKAGE: Record<
   ManifestProblem['none'] | 'damaged',
   { text: string; messages: string[] | undefined; remedy: string }
 > = {
   damaged: {
-    text: 'it is no readable zip file',
+    text: 'it is not a readable zip file',
     messages: [],
     remedy:
-      'Something else than the package was sent with status 200, or changed it on the way. Download it by hand and look into it.',
+      'Something other than the package was sent with status 200, or the package was changed on the way. Download it by hand and look at it.',
   },
   'no-xml': { ...NO_MANIFEST, messages: ["warning: JInstaller: :Install: Can't find XML setup file."] },
   'no-manifest': {
@@ -53,9 +53,9 @@ const FAULTS_OF_PACKAGE: Record<
   },
   // Joomla's outcome depends on the site's memory.
   'too-much-xml': {
-    text: XML_LIMIT_EXCEEDED,
+    text: XML_TOO_BIG,
     messages: undefined,
-    remedy: 'Publish a package whose XML files, but for the manifest, lie in folders of folders.',
+    remedy: 'Publish a package whose XML files, except the manifest, are at least two folders deep.',
   },
 };
 
@@ -111,10 +111,10 @@ export function remarksOnManifest(manifest: PackageManifest, update: XmlUpdate, 
   const remarks: string[] = [];
   if (compareVersions(manifest.version, version) < 0)
     remarks.push(
-      `its version is ${manifest.version}, the XML's ${version}: Joomla will offer this update again and again`,
+      `its version is ${manifest.version}, but the XML has ${version}: Joomla will offer this update again and again`,
     );
   if (manifest.element !== undefined && manifest.element !== element)
-    remarks.push(`it installs ${manifest.element}, the XML says ${element}`);
+    remarks.push(`it installs ${manifest.element}, but the XML names ${element}`);
   remarks.push(...describeMissingEntries(manifest).map((miss) => `it ${miss}`));
   const servers = manifest.updateServers.map((server) => server.trim());
   if (servers.length > 0 && !servers.includes(url))

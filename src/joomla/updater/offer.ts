@@ -3,7 +3,7 @@ import { clientOfType, readClient } from '../extension-types';
 import { isUntried, matchesPlatform } from '../target-platform';
 import { stabilityOfTag, type XmlUpdate } from './xml-updates';
 
-export interface SimulatedSite {
+export interface SiteSystem {
   joomla: string;
   php: string;
   /** undefined: a database that the XML supports */
@@ -24,7 +24,7 @@ export interface SimulatedSite {
 /** Chooses the highest version that the site may install, the first among equals. Joomla ignores element and type here. */
 export function chooseUpdate(
   updates: XmlUpdate[],
-  site: SimulatedSite,
+  site: SiteSystem,
 ): { chosen: XmlUpdate | undefined; skipped: string[]; messages: string[] } {
   let chosen: XmlUpdate | undefined;
   const skipped: string[] = [];
@@ -45,7 +45,7 @@ export function chooseUpdate(
 
 function refuseForSite(
   update: XmlUpdate,
-  { joomla, php, database, minimumStability }: SimulatedSite,
+  { joomla, php, database, minimumStability }: SiteSystem,
 ): { reason: string; message?: string } | undefined {
   const [name = '', version = ''] = [update.text('name'), update.text('version')];
   const platform = update.attribute('targetplatform', 'name');
@@ -53,7 +53,7 @@ function refuseForSite(
   if (platform !== 'joomla') return { reason: `its target platform is "${platform ?? ''}", not "joomla"` };
   if (isUntried(pattern))
     return {
-      reason: 'its target platform cannot be tried here: see "licensing update-xml lint"',
+      reason: 'its target platform cannot be tested here: see "licensing update-xml lint"',
     };
   if (!matchesPlatform(pattern, joomla))
     return { reason: `its target platform "${pattern}" does not match Joomla ${joomla}` };
@@ -81,7 +81,9 @@ function refuseForSite(
   }
   const stability = stabilityOfTag(update.text('tag'));
   if (STABILITIES.indexOf(stability) < STABILITIES.indexOf(minimumStability))
-    refusals.push({ reason: `it is ${stability}, and the site takes ${minimumStability} at least` });
+    refusals.push({
+      reason: `it is ${stability}, and the site accepts only ${minimumStability} or more stable versions`,
+    });
   return refusals[0];
 }
 
@@ -92,7 +94,7 @@ function databaseName(type: string): string {
 /** Finds why Joomla would not match the update with the installed extension's row in `#__extensions`. */
 export function compareWithInstalled(
   update: XmlUpdate,
-  { installed }: SimulatedSite,
+  { installed }: SiteSystem,
 ): { text: string; remedy: string } | undefined {
   const element = update.text('element') ?? '';
   const type = update.text('type') ?? '';
@@ -112,12 +114,12 @@ export function compareWithInstalled(
   if (first === undefined) return undefined;
   const [name, , onSite = ''] = first;
   return {
-    text: `is not the one in the XML, and the update is silently not offered: ${differing
+    text: `is not the one in the XML, so the update is silently not offered: ${differing
       .map(([what, inXml = '', there = '']) => `${what} is "${inXml}" in the XML, "${there}" on the site`)
       .join('; ')}`,
     remedy:
       name === 'client'
         ? `Write <client>${onSite}</client> for type ${installedType} ("licensing update-xml write" does).`
-        : 'Write into the XML what the extension is on the site: --element, --type, --client and --folder of "licensing update-xml write".',
+        : 'Write the values of the site into the XML: --element, --type, --client and --folder of "licensing update-xml write".',
   };
 }

@@ -15,7 +15,7 @@ import {
   unpack,
 } from './downloaded-package';
 import { fetchAsJoomla, XML_TIMEOUT, type SiteResponse } from './fetch';
-import { chooseUpdate, compareWithInstalled, type SimulatedSite } from './offer';
+import { chooseUpdate, compareWithInstalled, type SiteSystem } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
 import { findManifest, isManifest } from '../manifest';
 import { describeFaults, findContentFaults } from '../package-contents';
@@ -65,7 +65,7 @@ const LARGE_PACKAGE = 40_000_000;
 export async function tryUpdate(
   address: string,
   typedKey: string,
-  site: SimulatedSite,
+  site: SiteSystem,
   limits: Partial<SimulationLimits> = {},
 ): Promise<UpdateVerdict> {
   return withTemporaryFile('licensing-try-', async (file) =>
@@ -86,7 +86,7 @@ async function withTemporaryFile<T>(prefix: string, work: (file: string) => Prom
 
 interface Attempt {
   typedKey: string;
-  site: SimulatedSite;
+  site: SiteSystem;
   limits: SimulationLimits;
   file: string;
 }
@@ -158,7 +158,7 @@ async function fetchXml(
   if ('failed' in found) return fail('Update XML', found.failed, found.messages, found.remedy);
   const { url, answer } = found;
   step('Update XML', `${url}: ${answer.size} bytes in ${answer.took} ms`);
-  for (const redirect of answer.redirects) step('Update XML', `sent on to ${redirect}`, 'note');
+  for (const redirect of answer.redirects) step('Update XML', `redirected to ${redirect}`, 'note');
   return found;
 }
 
@@ -181,26 +181,26 @@ async function askForXml(
         messages: [`warning: Update: :Extension: Could not parse ${url}`],
         remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
       };
-    if (isCoded(error, 'XML_LIMIT_EXCEEDED'))
+    if (isCoded(error, 'XML_TOO_BIG'))
       return {
         failed: `${url}: ${error.message}`,
         messages: [],
         remedy:
-          'Write the update XML again ("licensing update-xml write"): it leaves out what no site is offered.',
+          'Write the update XML again ("licensing update-xml write"): it leaves out versions that no site is offered.',
       };
     if (!isCoded(error, 'NO_ANSWER')) throw error;
     return {
       failed: `${url}: ${error.message}`,
       messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
       remedy:
-        'Check the address, and that its web server runs and is reached from the Internet. The update XML must be answered within 20 seconds: put it on static hosting.',
+        'Check the address, and that its web server runs and can be reached from the Internet. It must send the update XML within 20 seconds: put the file on static hosting.',
     };
   }
 }
 
 function choose(
   updates: XmlUpdate[],
-  site: SimulatedSite,
+  site: SiteSystem,
   { verdict, step, fail }: Recorder,
 ): XmlUpdate | undefined {
   const { chosen, skipped, messages } = chooseUpdate(updates, site);
@@ -209,9 +209,9 @@ function choose(
   if (updates.length === 0)
     return fail(
       'Choice',
-      'there is no <update> in the XML',
+      'the XML has no <update>',
       [],
-      'Nothing, while no version is published, or after the highest one was withdrawn. Otherwise write the update XML again ("licensing update-xml write") and put it there.',
+      'Do nothing while no version is published, or after the highest one was withdrawn. Otherwise write the update XML again ("licensing update-xml write") and put it there.',
     );
   if (chosen === undefined)
     return fail(
@@ -228,7 +228,7 @@ function choose(
 function matchInstalled(
   update: XmlUpdate,
   version: string,
-  site: SimulatedSite,
+  site: SiteSystem,
   { step, fail }: Recorder,
 ): boolean {
   const refuse = (text: string, remedy: string) => {
@@ -241,7 +241,7 @@ function matchInstalled(
   if (compareVersions(version, installed.version) <= 0)
     return refuse(
       `${version} is not newer than the installed ${installed.version}`,
-      'Nothing, if that is the latest version. Otherwise publish the new one and write the update XML again.',
+      'Do nothing if that is the latest version. Otherwise publish the new one and write the update XML again.',
     );
   step('Installed extension', `${installed.version} is offered ${version}`);
   return true;
@@ -265,14 +265,14 @@ async function download(
   if (key === '' || key === '0')
     return fail(
       'Download Key',
-      'is missing: the update is in the list and cannot be chosen ("The Download Key is missing")',
+      'is missing: the update is in the list but cannot be chosen ("The Download Key is missing")',
       [],
       'The customer enters the key under System > Update > Update Sites.',
     );
   if (downloadUrl === undefined)
     return fail(
       'Download address',
-      'there is no <downloadurl>',
+      'the XML has no <downloadurl>',
       ['danger: Invalid extension update'],
       'Write the update XML again.',
     );
@@ -288,9 +288,9 @@ async function download(
   if (!/\.zip$/i.test(name))
     return fail(
       'File name',
-      `"${name}" does not end in .zip, and Joomla unpacks by that`,
+      `"${name}" does not end in .zip, and Joomla needs that ending to unpack it`,
       [extractionFailed(name)],
-      'The answer needs Content-Disposition: attachment; filename="name-2.0.0.zip", which this service sends. Find what drops it, or answers in its place: a proxy, a cache, an error page with status 200.',
+      'The answer needs Content-Disposition: attachment; filename="name-2.0.0.zip", which this service sends. Find out what drops it or answers instead of the service: a proxy, a cache or an error page with status 200.',
     );
   step('File name', name);
   return { name, size };
@@ -330,7 +330,7 @@ async function fetchPackage(
   }
   const { status, redirects, body } = answer;
   for (const redirect of redirects)
-    step('Download', `sent on to ${describeRedirect(redirect, typedKey)}`, 'note');
+    step('Download', `redirected to ${describeRedirect(redirect, typedKey)}`, 'note');
   if (status === 200) return answer;
   return failed(String(status), `${status}${firstLine(body)}`, remedyForStatus(answer, downloadUrl, key));
 }
@@ -357,9 +357,9 @@ async function install(
   if (wrong) {
     fail(
       'Checksum',
-      `${wrong.name} in the XML is "${wrong.expected}", the package's is ${wrong.actual}`,
+      `${wrong.name} in the XML is "${wrong.expected}", but that of the package is ${wrong.actual}`,
       ['danger: The checksum verification failed. Please make sure you are using the correct update server!'],
-      'Write the update XML again ("licensing update-xml write") and put it in its place; its addresses must name the version. If they did, something changes the package on the way.',
+      'Write the update XML again ("licensing update-xml write") and replace the old file; its addresses must name the version. If they did, something changes the package on the way.',
     );
     return false;
   }
@@ -367,7 +367,7 @@ async function install(
     verdict.messages.push(
       'warning: This extension does not provide a checksum for validation of the integrity of the downloaded file.',
     );
-    step('Checksum', 'there is none in the XML', 'note');
+    step('Checksum', 'the XML has no checksum', 'note');
   } else step('Checksum', `${checked.join(', ')} agree`);
   const faults = await findContentFaults(file, manifest);
   const aborts = faults.find((fault) => fault.aborts !== undefined)?.aborts;
@@ -404,7 +404,7 @@ function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
 export async function checkPackage(
   update: XmlUpdate,
   typedKey: string,
-  site: Pick<SimulatedSite, 'joomla' | 'ca'>,
+  site: Pick<SiteSystem, 'joomla' | 'ca'>,
   examine: (file: string) => Promise<void>,
 ): Promise<{ problem: string; remedy: string; lacksChangelog?: true } | undefined> {
   const downloadUrl = update.text('downloadurl') ?? '';
@@ -421,15 +421,15 @@ export async function checkPackage(
       });
       if (answer.status !== 200)
         return {
-          problem: clean(`The package is not sent: ${answer.status}${firstLine(answer.body)}.`),
+          problem: clean(`The package was not sent: ${answer.status}${firstLine(answer.body)}.`),
           remedy: remedyForStatus(answer, downloadUrl, key),
         };
       const { wrong } = await checkHashes(file, update);
       if (wrong)
         return {
-          problem: `The package that is sent has another ${wrong.name} (${wrong.actual}): Joomla refuses it.`,
+          problem: `The package that was sent has a different ${wrong.name} (${wrong.actual}): Joomla refuses it.`,
           remedy:
-            'Write the update XML again; if that is of no use, something changes the package on the way.',
+            'Write the update XML again. If that does not help, something changes the package on the way.',
         };
       await examine(file);
       if (!update.text('changelogurl')) return undefined;
@@ -441,15 +441,15 @@ export async function checkPackage(
             problem:
               'The manifest in the package has no <changelogurl>: Joomla shows the changelog neither among the installed extensions nor, up to 5.2.3, before an update.',
             remedy:
-              'Add the line that "licensing manifest" prints, best in the first version: Joomla 4.4 keeps a package\'s from its first installation.',
+              'Add the line that "licensing manifest" prints, best in the first version: Joomla 4.4 keeps the line from a package\'s first installation.',
           };
     });
   } catch (error) {
     if (isCoded(error, 'TOO_LARGE'))
-      return { problem: `The package is not examined: ${error.message}.`, remedy: REMEDY_FOR_TOO_LARGE };
+      return { problem: `The package was not examined: ${error.message}.`, remedy: REMEDY_FOR_TOO_LARGE };
     if (!isCoded(error, 'NO_ANSWER')) throw error;
     return {
-      problem: clean(`The package cannot be fetched: ${error.message}.`),
+      problem: clean(`The package could not be fetched: ${error.message}.`),
       remedy: remedyForNoAnswer(error.message, downloadUrl, key),
     };
   }

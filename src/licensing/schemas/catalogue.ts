@@ -9,7 +9,7 @@ export * from '../../store/columns/kinds';
 
 const { id, name, element, ...others } = PRODUCT;
 const Includes = Type.Union([Type.Array(SmallId), Type.Literal('all')], {
-  description: 'Ids of products that its licences cover too, or `all`.',
+  description: 'Ids of products that its licences also cover, or `all`.',
 });
 export const ProductSchema = strictObject(
   { id, name, element, includes: Includes, ...others },

@@ -10,8 +10,8 @@ import type { Upload, UploadRules } from './upload';
 
 /** Performs an operation for a request of the API, a page or the command, with idempotency. */
 
-const MISMATCH = 'This Idempotency-Key was used for another request. Another request needs a key of its own.';
-const RUNNING = 'The first request with this Idempotency-Key is still under way.';
+const MISMATCH = 'This Idempotency-Key was already used for another request. Use a new key for each request.';
+const RUNNING = 'The first request with this Idempotency-Key is still being processed.';
 
 export interface OperationRequest {
   caller: Caller;
@@ -112,8 +112,8 @@ export function requirePermission(
     throw new OperationError(
       'FORBIDDEN',
       scope === 'issue'
-        ? 'A token of the scope "issue" may not do this.'
-        : 'A token or session of the scope "read" may only read.',
+        ? 'A token with the scope "issue" may not do this.'
+        : 'A token or session with the scope "read" may only read.',
     );
   if (needsRecentSignIn && session !== undefined && !isRecentSignIn(session, now)) throw signInAgainError();
 }

@@ -98,7 +98,7 @@ function explain({ keyword, instancePath, params, message = 'is not valid' }: Er
   const name = [...path, ...(inner === undefined ? [] : [inner])].filter((part) => part !== '').join('.');
   if (keyword === 'type' && name === '') return refused('The body must be a JSON object.');
   const says = {
-    additionalProperties: 'is not a field here.',
+    additionalProperties: 'is not a known field.',
     required: 'is required.',
     enum: `must be one of ${(allowedValues ?? []).map(String).join(', ')}.`,
     type: `must be of type ${[type ?? []].flat().join(' or ')}.`,

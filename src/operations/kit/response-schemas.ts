@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAIL_TYPES } from '../../mail/queue';
 import { STORED_STATUSES } from '../../licensing/core/states';
-import { strictObject, Id, Limit, nullable, Text, TextOrNull, Time, TimeOrNull, enumAsText } from './schemas';
+import { strictObject, Id, Limit, nullable, Text, TextOrNull, Time, TimeOrNull, textEnum } from './schemas';
 
 /** The resources of the API in the form of their views (licensing/views.ts). */
 
@@ -13,27 +13,30 @@ export const Metadata = Type.Record(Type.String(), Type.String(), { title: 'Meta
 export const licenseFields = {
   id: Id,
   key_hint: nullable(Type.String({ description: 'The end of the key.' })),
-  status: enumAsText(STATUSES),
+  status: textEnum(STATUSES),
   product_id: Id,
   product: Text,
   plan_id: Id,
   plan: Text,
-  activation_type: enumAsText(ACTIVATION_TYPES),
+  activation_type: textEnum(ACTIVATION_TYPES),
   activation_limit: Limit,
   activations_used: Type.Integer({ minimum: 0 }),
   customer: TextOrNull,
   reference: TextOrNull,
   metadata: Metadata,
   expires_at: nullable(
-    Type.String({ ...Time, description: 'When it stops working, days of grace included; null: never.' }),
+    Type.String({
+      ...Time,
+      description: 'The time at which it stops working, including the grace period; null: it never expires.',
+    }),
   ),
   paid_until: nullable(
     Type.String({
       ...Time,
-      description: 'Its end without the grace, in which the renewal of a subscription is awaited.',
+      description: 'Its end without the grace period, in which the renewal of a subscription is awaited.',
     }),
   ),
-  renews_itself: Type.Boolean({ description: 'A subscription pays on by itself.' }),
+  renews_itself: Type.Boolean({ description: 'A subscription renews it automatically.' }),
   last_check_at: TimeOrNull,
   last_check_ip: TextOrNull,
   check_count: Type.Integer({ minimum: 0 }),
@@ -47,8 +50,8 @@ const keyFields = {
   id: Id,
   key_hint: TextOrNull,
   label: TextOrNull,
-  activation_limit: nullable(Type.Integer({ minimum: 1, description: "null: the licence's." })),
-  ends_at: nullable(Type.String({ ...Time, description: 'null: with the licence.' })),
+  activation_limit: nullable(Type.Integer({ minimum: 1, description: 'null: the limit of the licence.' })),
+  ends_at: nullable(Type.String({ ...Time, description: 'null: it ends with the licence.' })),
   created_at: Time,
 };
 
@@ -66,7 +69,7 @@ export const Activation = strictObject(
     held_until: nullable(
       Type.String({
         ...Time,
-        description: 'A file for use without network counts until then. null: none was made.',
+        description: 'The time until which an offline file holds the slot. null: no such file was made.',
       }),
     ),
   },
@@ -83,7 +86,9 @@ export const IssuedLicense = strictObject(
   {
     ...licenseFields,
     license_key: nullable(
-      Type.String({ description: 'Shown only now. null: the licence was there, and its key was not kept.' }),
+      Type.String({
+        description: 'Shown only now. null: the licence already existed, and its key is not stored.',
+      }),
     ),
   },
   { title: 'IssuedLicense' },
@@ -94,8 +99,8 @@ export const AddedKey = strictObject({ ...keyFields, license_key: Text }, { titl
 export const Mail = strictObject(
   {
     id: Id,
-    type: enumAsText(MAIL_TYPES),
-    state: enumAsText(['queued', 'sent', 'failed']),
+    type: textEnum(MAIL_TYPES),
+    state: textEnum(['queued', 'sent', 'failed']),
     created_at: Time,
     sent_at: TimeOrNull,
   },
@@ -122,7 +127,10 @@ export const Access = strictObject(
   {
     id: Id,
     at: Time,
-    times: Type.Integer({ minimum: 1, description: 'Equal requests share an entry.' }),
+    times: Type.Integer({
+      minimum: 1,
+      description: 'How often the request was made: equal requests share an entry.',
+    }),
     last_at: TimeOrNull,
     license_id: nullable(Id),
     endpoint: Text,
@@ -133,14 +141,16 @@ export const Access = strictObject(
     identifier: TextOrNull,
     ip: TextOrNull,
     user_agent: TextOrNull,
-    site: nullable(Type.String({ description: 'The site that it said it is for. Nothing proves it.' })),
-    installed_version: nullable(Type.String({ description: 'The version that this site said it has.' })),
+    site: nullable(Type.String({ description: 'The site that the request named. It is not verified.' })),
+    installed_version: nullable(
+      Type.String({ description: 'The installed version that the request named.' }),
+    ),
   },
   { title: 'Request' },
 );
 
 export const UpdateXmlState = strictObject(
-  { state: enumAsText(['written', 'stale', 'not_set']), url: TextOrNull },
+  { state: textEnum(['written', 'stale', 'not_set']), url: TextOrNull },
   { title: 'UpdateXmlState' },
 );
 
@@ -149,7 +159,7 @@ export const Release = strictObject(
     id: Id,
     product_id: Id,
     version: Text,
-    state: enumAsText(['draft', 'published', 'withdrawn']),
+    state: textEnum(['draft', 'published', 'withdrawn']),
     changelog: Text,
     rollout: Type.Integer({
       minimum: 1,
@@ -157,7 +167,10 @@ export const Release = strictObject(
       description: 'The share of addresses that are offered it, in percent.',
     }),
     security: Type.Boolean({ description: 'It closes a security hole.' }),
-    notified_at: { ...TimeOrNull, description: 'When its customers were told by mail; null: they were not.' },
+    notified_at: {
+      ...TimeOrNull,
+      description: 'The time at which its customers were notified by mail; null: they were not.',
+    },
     published_at: TimeOrNull,
     file_name: Text,
     file_size: Type.Integer({ minimum: 0, description: 'bytes' }),

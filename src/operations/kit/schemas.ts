@@ -15,7 +15,7 @@ export const TimeInput = Type.String({
   examples: ['2027-06-30'],
 });
 export const DurationInput = Type.String({
-  description: 'Years, months or days: 1y, 6m, 30d.',
+  description: 'Years, months or days, such as 1y, 6m or 30d.',
   examples: ['1y'],
 });
 
@@ -28,13 +28,13 @@ export const QueryFlag = enumOf(['1', '0', 'true', 'false']);
 
 /** Returns the `sort` of a list's query. @param description the column that it sorts by, and the default */
 export function sortBy<const V extends string>(sorts: readonly V[], description: string) {
-  return Type.Optional(enumOf(sorts, { description: `${description} With \`-\` downwards.` }));
+  return Type.Optional(enumOf(sorts, { description: `${description} With \`-\` in descending order.` }));
 }
 
 /** The fields of pagination in a list's query. */
-export const PageQuery = {
+export const Paging = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many at the most.' }),
+    Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many to list at most.' }),
   ),
-  after: Type.Optional(Type.String({ description: 'The `next` of the page before.' })),
+  after: Type.Optional(Type.String({ description: 'The `next` of the previous page.' })),
 };

@@ -36,8 +36,8 @@ export function copyFault(text: string): 'cut' | 'twice' | undefined {
 }
 
 const IN_WORDS: Record<SecretLook, string> = {
-  cut: 'It is not whole: dots, bullets or asterisks are in the place of a part.',
-  twice: 'Its beginning is there twice.',
+  cut: 'It is incomplete: dots, bullets or asterisks hide a part of it.',
+  twice: 'Its beginning appears twice.',
   api_key: 'It looks like an API key.',
   public_key: 'It looks like a public key.',
   id: 'It looks like an id.',

@@ -9,7 +9,7 @@ import {
   nullable,
   SmallId,
   Time,
-  enumAsText,
+  textEnum,
   type FieldsFrom,
 } from './kinds';
 
@@ -18,11 +18,14 @@ export const PRODUCT = {
   id: SmallId,
   name: Label,
   element: nullable(
-    ofKind('element', Type.String({ description: "Joomla's name of the extension, such as pkg_example." })),
+    ofKind('element', Type.String({ description: "Joomla's name for the extension, such as pkg_example." })),
   ),
   renew_url: AddressOrNull,
   support_url: AddressOrNull,
-  reminders: Type.Boolean({ description: 'Mails 30 and 7 days before the end and at it; off by default.' }),
+  reminders: Type.Boolean({
+    description:
+      'Reminds customers by mail 30 and 7 days before the end of a licence, and when it ends. Off by default.',
+  }),
   created_at: Time,
 };
 
@@ -40,19 +43,25 @@ export const PLAN = {
   id: SmallId,
   product_id: SmallId,
   name: Label,
-  activation_type: enumAsText(ACTIVATION_TYPES, { description: 'What a slot is taken by.' }),
+  activation_type: textEnum(ACTIVATION_TYPES, { description: 'The thing that takes a slot.' }),
   activation_limit: Limit,
   duration: nullable(
-    ofKind('duration', Type.String({ description: 'Such as 1y; null: for life.', examples: ['1y'] })),
+    ofKind(
+      'duration',
+      Type.String({
+        description: 'The term of a licence, such as 1y. null: it never ends.',
+        examples: ['1y'],
+      }),
+    ),
   ),
   after_expiry: enumOf(AFTER_EXPIRY, {
-    description: 'What an expired licence may still download.',
+    description: 'The versions that an expired licence may still download.',
   }),
   free_staging: Type.Boolean({ description: 'Local and staging sites take no slot.' }),
   self_service_moves: Type.Integer({
     minimum: 0,
     maximum: MAX_UINT32,
-    description: "How many sites customers may remove on the customer's page within 30 days.",
+    description: "The number of sites that customers may remove on the customer's page within 30 days.",
   }),
   upgrade_url: {
     ...AddressOrNull,

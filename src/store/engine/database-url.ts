@@ -39,7 +39,9 @@ export function parseDatabaseUrl(text: string, base: string): DatabaseSettings {
   // Do not repeat the names, which would contain a part of the password after an unencoded "?" in it.
   const parameters = [...url.searchParams.keys()];
   if (parameters.some((name, i) => !PARAMETERS.includes(name) || parameters.indexOf(name) !== i))
-    throw new ConfigError(`${expected} After a "?" only ${PARAMETERS.join(', ')} can follow, each once.`);
+    throw new ConfigError(
+      `${expected} After a "?" only ${PARAMETERS.join(', ')} are allowed, without duplicates.`,
+    );
   const socketPath = url.searchParams.get('socketPath');
   const tls = parseTls(url.searchParams, base);
   const hosts = [url, ...others.map((host) => new URL(host))].map(locate);
@@ -74,7 +76,7 @@ function locate({ hostname, port }: URL): ServerLocation {
 function refuseUnusableHosts(hosts: ServerLocation[], socketPath: string | null): void {
   if (socketPath !== null)
     throw new ConfigError(
-      'LICENSING_DATABASE_URL: socketPath leads to one server. Leave it out, or name one host.',
+      'LICENSING_DATABASE_URL: socketPath can name only one server. Leave it out, or name one host.',
     );
   if (new Set(hosts.map(serverName)).size < hosts.length)
     throw new ConfigError('LICENSING_DATABASE_URL names a host twice. Write each server once.');
@@ -90,7 +92,7 @@ function parseTls(parameters: URLSearchParams, base: string): TlsSettings | unde
     (written('cert') === undefined) !== (written('key') === undefined);
   if (!['require', 'verify'].includes(level) || hasIdle)
     throw new ConfigError(
-      'LICENSING_DATABASE_URL: TLS takes ssl=require (encrypted) or ssl=verify (the certificate of the server is checked too), ' +
+      "LICENSING_DATABASE_URL: for TLS, write ssl=require (encrypted) or ssl=verify (the server's certificate is also checked), " +
         'and with it sslca=PATH (for verify), sslcert=PATH and sslkey=PATH together, and sslcipher.',
     );
   return readTls({ verify, written, base }, (part) => `${TLS_PARAMETERS[part]} of LICENSING_DATABASE_URL`);

@@ -50,7 +50,7 @@ export function explainDatabaseError(
   source: string,
 ): Explanation {
   if (isLockConflict(error))
-    return { reason: 'somebody else works on the same rows', remedy: 'Try again in a moment.' };
+    return { reason: 'another process is changing the same rows', remedy: 'Try again in a moment.' };
   return settings.kind === 'sqlite'
     ? explainFile(error as DriverError, settings.path, source)
     : explainServer(error as DriverError, settings, source);
@@ -60,7 +60,7 @@ export function explainDatabaseError(
 export function explainRefusedLock(error: unknown, settings: DatabaseSettings): CodedError | undefined {
   const said = readReason(error as DriverError);
   const remedy = said.includes('pxc_strict_mode')
-    ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; the migration done, it can be ENFORCING again."
+    ? "As the database's administrator, on the node this service uses: SET GLOBAL pxc_strict_mode = MASTER; after the migration, it can be ENFORCING again."
     : driverCodeOf(error) === 'ER_NOT_SUPPORTED_YET'
       ? 'Update MariaDB: a few versions of 2023 refuse it in a cluster, and 10.6.14, 10.11.4 and later allow it again.'
       : undefined;
@@ -94,13 +94,13 @@ const CANNOT_OPEN = /Unable to open connection to local database (.*): \d+/;
 
 function explainFile(error: DriverError, path: string, source: string): Explanation {
   const rows: Row[] = [
-    ['SQLITE_NOTADB', 'that file is no SQLite database', `Correct the path in ${source}.`],
+    ['SQLITE_NOTADB', 'that file is not an SQLite database', `Correct the path in ${source}.`],
     ['SQLITE_CORRUPT', 'the file is damaged', 'Restore it from a backup.'],
-    ['SQLITE_FULL', 'its disk is full', 'Make room; what was under way was not stored.'],
+    ['SQLITE_FULL', 'its disk is full', 'Make room. The change that failed was not stored.'],
     [
       'SQLITE_READONLY EACCES EPERM EROFS',
       `this user may not write to the file or its folder ${dirname(path)}`,
-      'Run this as the user the service runs as.',
+      'Run this as the user that runs the service.',
     ],
   ];
   const code = driverCodeOf(error);
@@ -110,11 +110,11 @@ function explainFile(error: DriverError, path: string, source: string): Explanat
   if (opened !== undefined && isClosed(opened))
     return {
       reason: `this user may not use ${opened}`,
-      remedy: 'Run this as the user the service runs as, to whom it has to belong.',
+      remedy: 'Run this as the user that runs the service, who must own it.',
     };
   const detail = code !== '' ? ` (${code})` : opened === undefined ? `: ${error.message}` : '';
   return {
-    reason: `the file cannot be opened or made${detail}`,
+    reason: `the file cannot be opened or created${detail}`,
     remedy: `It must be a file in a folder that this user may write to: see ${source}.`,
   };
 }
@@ -136,8 +136,8 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
     [
       'ECONNREFUSED',
       missingSockets === undefined
-        ? 'nobody listens there'
-        : `nobody listens there, and there is no socket ${missingSockets.join(' or ')}`,
+        ? 'no server listens there'
+        : `no server listens there, and there is no socket ${missingSockets.join(' or ')}`,
       `Start the database server, or correct ${socketPath === undefined ? 'host and port' : 'the socket'} in ${source}.`,
     ],
     [
@@ -148,27 +148,27 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
     [
       'EACCES EPERM',
       'this user may not connect to that socket',
-      'Let the user the service runs as into the folder of the socket.',
+      'Give the user that runs the service access to the folder of the socket.',
     ],
     [
       'ENOTFOUND EAI_AGAIN',
-      `no address is known for the host ${host}`,
+      `the host ${host} cannot be resolved`,
       `Correct the host in ${source}, or the name resolution of this machine.`,
     ],
     [
       'ETIMEDOUT EHOSTUNREACH ENETUNREACH',
       'there is no answer',
-      `Check that the server runs, host and port in ${source}, and the firewall between.`,
+      `Check that the server runs, the host and port in ${source}, and the firewalls in between.`,
     ],
     [
       'ER_ACCESS_DENIED_ERROR ER_ACCESS_DENIED_NO_PASSWORD_ERROR ER_HOST_NOT_PRIVILEGED ER_HOST_IS_BLOCKED',
       `the server refuses this user or this password: ${said}`,
-      `Correct user and password in ${source}; that user must be allowed to come from this machine` +
-        (tls === undefined ? `, and may have to come by TLS (${names.on}).` : '.'),
+      `Correct user and password in ${source}; that user must be allowed to connect from this machine` +
+        (tls === undefined ? `, and may have to use TLS (${names.on}).` : '.'),
     ],
     [
       'ER_SECURE_TRANSPORT_REQUIRED',
-      'the server takes connections by TLS alone',
+      'the server accepts only TLS connections',
       `Turn TLS on in ${source}: ${names.on}.`,
     ],
     [
@@ -196,18 +196,18 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
       // The server seldom gives the reason: it closes the connection while the statement is still being sent.
       'ER_NET_PACKET_TOO_LARGE ECONNRESET EPIPE',
       'it ended the connection while a statement was sent to it',
-      'It does so to one larger than its max_allowed_packet, as with a long entry of an import. ' +
-        'Raise max_allowed_packet, for example to 64M, and try again; else look into its log.',
+      'It does this if a statement is larger than its max_allowed_packet, such as a long record of an import. ' +
+        'Raise max_allowed_packet, for example to 64M, and try again. If that does not help, look into its log.',
     ],
     [
       'ER_NO_SUCH_TABLE ER_BAD_FIELD_ERROR',
       said,
-      'Run "licensing doctor": the tables are not as they were made.',
+      'Run "licensing doctor": the tables differ from those that the migrations create.',
     ],
     [
       'NO_WRITABLE_NODE',
       said,
-      'Start the servers again, or let one be written to; docs/cluster.md says what to do with a cluster that lost its majority.',
+      'Start the servers again, or make one of them writable. docs/cluster.md explains what to do with a cluster that lost its majority.',
     ],
   ];
   const code =
@@ -221,7 +221,7 @@ function explainServer(error: DriverError, settings: MysqlSettings, source: stri
   return (
     find(rows, code) ?? {
       reason: code === '' || said.includes(code) ? said : `${said} (${code})`,
-      remedy: `Check that the server at ${addressesOf(settings)} is well, and ${source}.`,
+      remedy: `Check that the server at ${addressesOf(settings)} works, and check ${source}.`,
     }
   );
 }

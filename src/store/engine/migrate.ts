@@ -13,7 +13,7 @@ import {
 } from './database';
 import { isLockConflict } from './errors';
 import { parseServerVersion, SUPPORTED_SERVERS } from './server';
-import { rawQuery } from './statements';
+import { rawRows } from './statements';
 import { inTransaction } from './transaction';
 import { explainRefusedLock } from './error-messages';
 
@@ -97,7 +97,7 @@ export async function requireCurrentSchema(db: Db): Promise<void> {
 
 async function refuseOldServer(db: Db): Promise<void> {
   if (isSqlite(db)) return;
-  const [row] = await rawQuery<{ version: string }>(db, 'SELECT VERSION() AS version', []);
+  const [row] = await rawRows<{ version: string }>(db, 'SELECT VERSION() AS version', []);
   const { name, isSupported } = parseServerVersion(row?.version ?? '');
   if (!isSupported)
     throw new SchemaError(
@@ -136,9 +136,9 @@ export async function refuseOtherPrefix(db: Db): Promise<void> {
   const others = await findOtherPrefixes(db);
   if (others.length > 0)
     throw new SchemaError(
-      `This database has no tables named ${describePrefixes([tablePrefix(db)])}, but this program's under another prefix: ${describePrefixes(others)}. ` +
-        `To work with them: ${settingsForPrefixes(others)} in .env. ` +
-        'For another shop beside them: another LICENSING_TABLE_PREFIX there. Nothing was changed.',
+      `This database has no tables named ${describePrefixes([tablePrefix(db)])}, but it has this program's tables under another prefix: ${describePrefixes(others)}. ` +
+        `To use them, write ${settingsForPrefixes(others)} in .env. ` +
+        'For another shop in this database, write another LICENSING_TABLE_PREFIX there. Nothing was changed.',
     );
 }
 
@@ -213,7 +213,10 @@ export async function prepareMigration(db: Db): Promise<SchemaState> {
   return state;
 }
 
-/** Takes a lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns unlocks it */
+/**
+ * Takes an advisory lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns
+ * unlocks it
+ */
 export async function lockMigrations(
   settings: DatabaseSettings,
   prefix: string,
@@ -261,13 +264,13 @@ export async function claimDatabase(
 
 function servedAlready(path: string): Error {
   return new Error(
-    `Another process serves ${path} already. An SQLite database serves one: stop the other, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
+    `Another process already uses ${path}. Only one can use an SQLite database: stop the other one, or set LICENSING_DATABASE_URL to MySQL or MariaDB.`,
   );
 }
 
 function servedMeanwhile(path: string): Error {
   return new SchemaError(
-    `A service uses ${path}, and could not read the new tables. Stop it, migrate, and start it again. Nothing was changed.`,
+    `A service is using ${path}, and could not read the new tables. Stop it, migrate, and start it again. Nothing was changed.`,
   );
 }
 

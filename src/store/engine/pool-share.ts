@@ -31,7 +31,7 @@ export function sharePool(pool: Pool, most: number, patience: number): Pool {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         waiting.splice(waiting.indexOf(take), 1);
-        reject(new knex.KnexTimeoutError('The connections for pages are in use.'));
+        reject(new knex.KnexTimeoutError('All connections for pages are in use.'));
       }, patience);
       const take = () => {
         clearTimeout(late);

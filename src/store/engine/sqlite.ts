@@ -64,8 +64,8 @@ function explainLoadFault({ code, message }: NodeJS.ErrnoException): string {
   const reason = message.split('\n')[0] ?? message;
   const limit = addressSpaceLimit();
   return limit !== undefined && /map segment|allocate memory/.test(reason)
-    ? `The embedded database driver does not fit into the memory that this process may have: its address space is limited to ${Math.round(limit / MB)} MB ("ulimit -v"). Raise the limit to 2000 MB or more, or ${ANOTHER_DATABASE}. Reason: ${reason}`
-    : `The embedded database driver cannot be loaded on this machine: ${reason}. Mend that, or ${ANOTHER_DATABASE}.`;
+    ? `The embedded database driver does not fit into the memory that this process may use: its address space is limited to ${Math.round(limit / MB)} MB ("ulimit -v"). Raise the limit to 2000 MB or more, or ${ANOTHER_DATABASE}. Reason: ${reason}`
+    : `The embedded database driver cannot be loaded on this machine: ${reason}. Correct that, or ${ANOTHER_DATABASE}.`;
 }
 
 const MB = 1024 * 1024;

@@ -29,10 +29,10 @@ interface TlsChoice {
 }
 
 const EXPECTED: Record<TlsPart, string> = {
-  ca: "the certificate of the authority that signed the server's, in PEM form",
+  ca: "the certificate of the authority that signed the server's certificate, in PEM form",
   cert: "the client's certificate, in PEM form",
   key: "the key of the client's certificate, in PEM form and without a passphrase",
-  ciphers: 'names of ciphers as OpenSSL knows them, with colons between',
+  ciphers: "OpenSSL's names of ciphers, separated by colons",
 };
 
 const ATTEMPTS: Record<TlsPart, (text: string, cert: string | undefined) => unknown> = {
@@ -58,7 +58,7 @@ export function readTls(
     } catch (error) {
       const what = part === 'ciphers' ? nameOf(part) : `${path}, which is ${nameOf(part)},`;
       const { reason = 'unknown reason' } = error as { reason?: string };
-      throw new ConfigError(`${what} cannot be used (${reason}). It has to hold ${EXPECTED[part]}.`, {
+      throw new ConfigError(`${what} cannot be used (${reason}). It must contain ${EXPECTED[part]}.`, {
         cause: error,
       });
     }
@@ -72,7 +72,7 @@ function readPem(path: string, name: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    const remedy = `It is ${name}: let the user this service runs as read it, or correct the path.`;
+    const remedy = `It is ${name}: give the user that runs this service read access, or correct the path.`;
     throw new ConfigError(`${path} cannot be read (${code}). ${remedy}`, { cause: error });
   }
 }

@@ -21,6 +21,8 @@ interface WithRequest {
 
 /** The texts for support, in one language. They contain no shell command and no placeholder. */
 export interface SupportTexts {
+  /** the used slots of a licence, without a full stop. @param limit 0: unlimited */
+  slotsUsed: (used: number, limit: number) => string;
   findings: {
     [C in keyof StateFacts]: (
       facts: StateFacts[C],

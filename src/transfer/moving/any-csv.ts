@@ -6,7 +6,7 @@ import type { Db } from '../../store/engine/database';
 import { importError } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
-import { referenceFromKey, SkippedRowError, sitesOf, type SourceTable } from './table';
+import { referenceFromKey, SkippedRow, sitesOf, type SourceTable } from './table';
 
 /** The source for a table of any other system. Its column names suggest the fields, and the seller may correct them. */
 
@@ -153,7 +153,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
   return {
     id(row) {
       const key = row.text('key');
-      if (key === '') throw new SkippedRowError('no-key');
+      if (key === '') throw new SkippedRow('no-key');
       return referenceFromKey(key);
     },
     customer: (row) => row.text('customer'),
@@ -162,7 +162,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
       const [product, plan] = [row.text('product') || options.product, row.text('plan') || options.plan];
       const key = [product, plan].filter(Boolean).join(':') || ALL;
       if (product === undefined && key === ALL && (table.has('product') || table.has('plan')))
-        throw new SkippedRowError('no-product');
+        throw new SkippedRow('no-product');
       const known = spelled.get(key.toLowerCase());
       if (known !== undefined) return known;
       const name = plan || product || 'Licences';
@@ -216,7 +216,7 @@ export function readCsvMap(text: string, before = new Map<string, string>()): Ma
     const [field, column] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
     if (at === -1 || (!(CSV_FIELDS as readonly string[]).includes(field) && !isMetadata(field)))
       throw wrong(`It must be FIELD=COLUMN, with commas between; the fields are ${CSV_FIELDS.join(', ')}.`);
-    if (before.has(field)) throw wrong(`${field} is there twice.`);
+    if (before.has(field)) throw wrong(`${field} appears twice.`);
     before.set(field, column);
   }
   if ([...before.keys()].filter(isMetadata).length > MAX_METADATA_NAMES)

@@ -1,9 +1,9 @@
 <?php
 
 /**
- * The administrator of a site as a browser meets it: the installer's form, the menu and the component, whose requests
- * joomla.php answers as a process of its own. administrator/index.php of the site includes this, with $site: the "folder" of
- * joomla.php, the "root" as visitors see it, "connect" and "ca" for the way there, the site's "secret", and the "user".
+ * Plays a site's administrator for a browser: the installer's form, the menu and the component. Each request runs joomla.php
+ * as a process of its own. The site's administrator/index.php includes this file, and sets $site: the "folder" of joomla.php,
+ * the "root" that visitors see, "connect" and "ca" to reach it, the site's "secret", and the "user".
  */
 
 function ask(array $site, array $step): array
@@ -26,7 +26,7 @@ function ask(array $site, array $step): array
     return json_decode($lines[1], true)[0];
 }
 
-/** What the form of System > Install > Extensions sent. */
+/** Installs the package that the form of System > Install > Extensions sent. */
 function installUpload(array $site): string
 {
     $folder = "$site[folder]/tmp/" . bin2hex(random_bytes(4));
@@ -39,7 +39,7 @@ function installUpload(array $site): string
     }
 
     ask($site, ['install' => $folder]);
-    // Apache is another user than PHP here.
+    // Apache and PHP run as different users here.
     exec('chmod -R a+rX ' . escapeshellarg("$site[folder]/media"));
 
     return 'Installation of the component was successful.';

@@ -1,12 +1,12 @@
 <?php
 
 /**
- * Calls the PHP client: reads lines of JSON {"folder","namespace","site","product","keys","store","ca","seconds","now",
- * "calls":[[method, arguments...],...]} and answers each by a line of what each call returned.
+ * Calls the PHP client. It reads lines of JSON {"folder","namespace","site","product","keys","store","ca","seconds","now",
+ * "calls":[[method, arguments...],...]}, and answers each line with a line of the calls' results.
  */
 
 set_error_handler(function ($level, $message, $file, $line) {
-    // The client silences what a full disk or a dead host makes PHP say.
+    // The client silences PHP's warnings about a full disk or a dead host, so only other ones are faults.
     if (error_reporting() & $level) {
         throw new ErrorException($message, 0, $level, $file, $line);
     }
@@ -22,7 +22,7 @@ spl_autoload_register(function ($class) use (&$in) {
 });
 
 while (($line = fgets(STDIN)) !== false) {
-    // Another request sees what has changed since.
+    // A new request must see the present files, as in a web server.
     clearstatcache();
     $in = json_decode($line, true);
     $names = [];

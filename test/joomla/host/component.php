@@ -1,7 +1,7 @@
 <?php
 
 /**
- * What a component of the administrator meets in Joomla: installer, dispatcher, controller, view, document. Steps are
+ * The parts of Joomla that an administrator's component uses: installer, dispatcher, controller, view, document. A step is
  * {"install": folder}, or a request: {"get", "post", "user", "may", "secret"}.
  */
 
@@ -309,7 +309,7 @@ namespace {
         $language = Host::$in['language'];
         Host::$app->getLanguage()->load('com_licensing', JPATH_COMPONENT, is_dir(JPATH_COMPONENT . "/language/$language") ? $language : 'en-GB');
 
-        // As ComponentDispatcher::checkAccess().
+        // ComponentDispatcher::checkAccess() refuses this way.
         if (!Host::$app->getIdentity()->authorise('core.manage', 'com_licensing')) {
             return ['status' => 403];
         }

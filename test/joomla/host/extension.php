@@ -1,8 +1,8 @@
 <?php
 
 /**
- * The extension of examples/with-activation with the parts of Joomla that it meets: reads {"folder","site","root","language",
- * "steps":[...]} as a line of standard input. A step shows the field for a key, with what was posted, or an article.
+ * Runs the extension of examples/with-activation with the parts of Joomla that it uses. It reads {"folder","site","root",
+ * "language","steps":[...]} as a line of standard input. A step shows the field for a key, after a post, or an article.
  */
 
 namespace {

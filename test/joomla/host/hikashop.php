@@ -1,8 +1,8 @@
 <?php
 
 /**
- * What HikaShop 4.7 does when an order is saved, mailed and shown, in the shape of its class.order and class.mail:
- * which events it fires, when, and with which objects. An update's object has only what changed.
+ * Fires the events of HikaShop 4.7 when an order is saved, mailed and shown, at the same moments and with the same objects
+ * as its class.order and class.mail. The object of an update has only the changed fields.
  */
 
 use Joomla\CMS\Mail\Mail;
@@ -78,7 +78,7 @@ final class HikashopOrderClass
         }
     }
 
-    /** As loadOrderNotification and sendMail. */
+    /** Sends a mail as loadOrderNotification and sendMail do. */
     private function mail(string $name, stdClass $order, array $step): void
     {
         $customer = $this->loadFullOrder($order->order_id)->customer;
@@ -94,7 +94,7 @@ final class HikashopOrderClass
         try {
             $mailer->send();
         } catch (Exception $fault) {
-            // HikaShop notes it on the order.
+            // HikaShop records the failure in the order.
         }
     }
 
@@ -104,7 +104,7 @@ final class HikashopOrderClass
     }
 }
 
-/** {"create":{...}}, {"update":{...}} or {"page": order id}. @return int the order */
+/** Runs a step: {"create":{...}}, {"update":{...}} or {"page": order id}. @return int the order */
 function shop(array $step): int
 {
     $class = new HikashopOrderClass();

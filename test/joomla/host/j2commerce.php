@@ -1,15 +1,15 @@
 <?php
 
 /**
- * What J2Commerce does when an order's status changes, when its mail goes out, when a customer looks at it and when a
- * subscription is renewed: which events it fires, when, and with which arguments. Sources, read at these places:
+ * Fires the events of J2Commerce when an order's status changes, its mail is sent, a customer views it and a subscription is
+ * renewed, at the same moments and with the same arguments. Sources:
  *
  * - 6.5.1 (Joomla 6 and later), github.com/j2commerce/j2commerce: OrderTable::store(), OrderModel::updateOrderStatus()
  *   and ::sendOrderNotification(), EmailHelper::processTags(), tmpl/myprofile/bootstrap5/order.php, PluginEvent,
  *   payment_paypal's finalizeNvpRenewalOrder() and handleSubscriptionRenewalSuccess(); for
  *   onJ2CommerceProcessRenewalPayment the page "Subscription Renewal & Card-Relink Support" of
  *   github.com/j2commerce/documentation
- * - 4.1.0 (Joomla 4 and 5), github.com/j2commerce/j2cart, still with J2Store's names: tables/order.php update_status()
+ * - 4.1.0 (Joomla 4 and 5), github.com/j2commerce/j2cart, which still has J2Store's names: tables/order.php update_status()
  *   and notify_customer(), helpers/email.php, views/myprofile/tmpl/orderitems.php, payment_paypal's byReference()
  */
 
@@ -21,7 +21,7 @@ function j2(): string
     return Host::since('6.0') ? 'j2commerce' : 'j2store';
 }
 
-/** Under the version's own name, by position or by name as that version has it. @return Event */
+/** Fires an event by its name in this version. The arguments are positional or named, as in that version. @return Event */
 function fire(string $name, array $arguments)
 {
     $event = new Event((Host::since('6.0') ? 'onJ2Commerce' : 'onJ2Store') . $name, $arguments);
@@ -53,7 +53,7 @@ function insert_row(string $table, array $values): int
         ->loadResult();
 }
 
-/** @param string $by which code of version 6 writes the status: the table, or the administrator's model */
+/** @param string $by the code of version 6 that writes the status: the table, or the administrator's model */
 function set_status(string $number, int $status, string $by = 'table'): void
 {
     $old = order($number);
@@ -74,7 +74,7 @@ function set_status(string $number, int $status, string $by = 'table'): void
     }
 }
 
-/** Both versions take out what they do not know in square brackets. */
+/** Sends an order's mails. Both versions remove unknown tags in square brackets. */
 function notify(string $number, string $template): void
 {
     $text = preg_replace('/\[.*?\]/', '', $template);
@@ -94,8 +94,8 @@ function notify(string $number, string $template): void
 }
 
 /**
- * {"create":{order, "items":[...]}}, {"status":[number, status, by?], "template"?, "quiet"?}, {"page": number, "view"?},
- * {"renew": {"subscription":{...}, "status"?, "transaction"?}}. @return int the order
+ * Runs a step: {"create":{order, "items":[...]}}, {"status":[number, status, by?], "template"?, "quiet"?},
+ * {"page": number, "view"?}, or {"renew": {"subscription":{...}, "status"?, "transaction"?}}. @return int the order
  */
 function shop(array $step): int
 {
@@ -148,7 +148,7 @@ function shop(array $step): int
     $subscription = (object) $step['renew']['subscription'];
     $transaction = $step['renew']['transaction'] ?? null;
 
-    // The payment service bills, and there is no order for it.
+    // The payment service bills the renewal, so it has no order.
     if ($transaction !== null) {
         fire('SuccessRenewalPayment', [
             'subscription' => $subscription,

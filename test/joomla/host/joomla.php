@@ -1,12 +1,12 @@
 <?php
 
 /**
- * The parts of Joomla 4.4, 5.0, 5.3 and 6.1 that the plugins meet, in the shape that each version has: events, plugin
+ * The parts of Joomla 4.4, 5.0, 5.3 and 6.1 that the plugins use, in the shape of each version: events, plugin
  * constructor, HTTP, database and installer. A site is a folder with plugins and an SQLite database.
  *
- * Reads lines of JSON and answers each by one: first {"version","site","ca","resolve","shop"}, then as often as wanted
- * {"client","language","root","option","steps":[...]}, answered by the result of each step. A shop, hikashop.php,
- * membershippro.php or j2commerce.php beside this file, or an administrator's component, component.php, has steps of its own.
+ * It reads lines of JSON and answers each with a line: first {"version","site","ca","resolve","shop"}, then any number of
+ * {"client","language","root","option","steps":[...]}, answered with the result of each step. The shops (hikashop.php,
+ * membershippro.php, j2commerce.php) and the administrator's component (component.php) add steps of their own.
  */
 
 namespace {
@@ -203,7 +203,7 @@ namespace Joomla\Database {
         }
     }
 
-    /** By SQLite's shell, because PHP's own driver may not be installed. */
+    /** Uses SQLite's shell, because PHP's own driver may not be installed. */
     class SqliteDriver implements DatabaseInterface
     {
         private $sql;
@@ -242,7 +242,7 @@ namespace Joomla\Database {
 
             while (($line = fgets($shell[1])) !== "--end--\n") {
                 if ($line === false) {
-                    // It ends at a fault. The next query starts another.
+                    // The shell exits at a fault. The next query starts another one.
                     self::$shell = [];
 
                     throw new \RuntimeException(stream_get_contents($shell[2]));
@@ -254,7 +254,7 @@ namespace Joomla\Database {
             return json_decode($output ?: '[]');
         }
 
-        /** One for all queries: its pipes, and the process, because PHP ends one that nothing refers to. */
+        /** The pipes and the process of one shell for all queries. PHP would end a process that nothing refers to. */
         private static $shell = [];
 
         private static function shell(): array
@@ -410,7 +410,7 @@ namespace Joomla\CMS\Application {
             };
         }
 
-        /** An administrator who may do everything. */
+        /** Returns an administrator with all permissions. */
         public function getIdentity()
         {
             return new class () {
@@ -421,7 +421,7 @@ namespace Joomla\CMS\Application {
             };
         }
 
-        /** As an array of arguments becomes an event that Joomla has no class for. */
+        /** Triggers an event. Joomla turns an array of arguments into a plain event if it has no class for the event. */
         public function triggerEvent($name, $arguments = [])
         {
             $isEvent = $arguments instanceof \Joomla\Event\EventInterface;
@@ -461,7 +461,7 @@ namespace Joomla\CMS\Plugin {
             {
                 $isOld = $config instanceof \Joomla\Event\DispatcherInterface;
 
-                // Without the plugin for compatibility, which a new site does not have.
+                // A new site does not have the plugin for compatibility, which would accept a dispatcher.
                 if ($isOld && \Host::since('7.0')) {
                     throw new \BadMethodCallException('Passing a dispatcher is only available in compatibility mode.');
                 }
@@ -520,7 +520,7 @@ namespace Joomla\Http {
             return $this->status;
         }
 
-        /** A stream in Joomla, which becomes the text where it is used as one. */
+        /** Returns a stream, as Joomla does, which turns into the text when it is used as a string. */
         public function getBody()
         {
             return new class ($this->text) {
@@ -558,7 +558,7 @@ namespace Joomla\Http {
             return $this->request([CURLOPT_POST => true, CURLOPT_POSTFIELDS => $data], $url, $headers, $timeout);
         }
 
-        /** As Joomla's transport for cURL sets the options. */
+        /** Sends a request with the options that Joomla's transport for cURL sets. */
         private function request(array $options, $url, array $headers, $timeout)
         {
             $received = [];
@@ -646,7 +646,7 @@ namespace Joomla\CMS\Mail {
         }
     }
 
-    /** Of Joomla's mailer what is used. What was sent stands in the answer of the step. */
+    /** The part of Joomla's mailer that is used. The answer of a step has the mails that it sent. */
     class Mail
     {
         public $Subject = '';
@@ -752,7 +752,7 @@ namespace {
         require __DIR__ . '/' . Host::$in['shop'] . '.php';
     }
 
-    /** Starts a request: loads the plugins that are on, by their manifests. */
+    /** Starts a request, and loads the enabled plugins by their manifests. */
     function boot(): Joomla\Event\Dispatcher
     {
         Host::$app = new Joomla\CMS\Application\Application();
@@ -783,7 +783,7 @@ namespace {
         return $dispatcher;
     }
 
-    /** As InstallerHelper::downloadPackage: the event, then the download. */
+    /** Fires the event and then downloads, as InstallerHelper::downloadPackage does. */
     function download(string $url): array
     {
         $dispatcher = boot();
@@ -824,8 +824,8 @@ namespace {
     }
 
     /**
-     * As UpdateAdapter and, since 5.3.1, ExtensionAdapter: the address may be another one, and the row keeps the ordinary
-     * one.
+     * Looks for updates as UpdateAdapter and, since 5.3.1, ExtensionAdapter do: a plugin may change the address that is read,
+     * but the row keeps the ordinary one.
      */
     function search(string $location): array
     {
@@ -849,7 +849,7 @@ namespace {
         return compact('url', 'version');
     }
 
-    /** As UpdateModel::update, which reads the stored address: what the click would fetch. */
+    /** Returns what a click on "Update" would fetch: like UpdateModel::update, it reads the stored address. */
     function click(): array
     {
         boot()->dispatch('onAfterInitialise', new Event('onAfterInitialise'));
@@ -859,7 +859,7 @@ namespace {
         return ['version' => (string) $update->version, 'download' => (string) $update->downloads->downloadurl];
     }
 
-    /** As the adapters of Joomla's installer: @param files the package, unpacked with the zips in it */
+    /** Installs as the adapters of Joomla's installer do. @param files the package, unpacked with the zips in it */
     function install(string $files): array
     {
         $manifests = Host::$in['site'] . '/manifests';
@@ -902,7 +902,7 @@ namespace {
         return "{$plugin['group']}/$element";
     }
 
-    /** The manifest's SQL for MySQL, as SQLite reads it. */
+    /** Runs the manifest's SQL for MySQL, translated for SQLite. */
     function runSql(SimpleXMLElement $section, string $folder): void
     {
         foreach ($section->sql->file ?? [] as $file) {
@@ -921,7 +921,7 @@ namespace {
         )->execute();
     }
 
-    /** Deletes what the adapters of Joomla's installer delete. */
+    /** Uninstalls as the adapters of Joomla's installer do. */
     function uninstall(string $package): void
     {
         $manifests = Host::$in['site'] . '/manifests';
@@ -953,7 +953,7 @@ namespace {
         passthru('rm -r ' . escapeshellarg($folder));
     }
 
-    /** A request to the shop: what the customer saw, what was mailed, what was logged. */
+    /** Makes a request to the shop. Returns the page, the mails and the log. */
     function visitShop(array $step): array
     {
         $dispatcher = boot();
@@ -971,7 +971,7 @@ namespace {
     echo "true\n";
 
     while (($line = fgets(STDIN)) !== false) {
-        // Another request sees what has changed since.
+        // A new request must see the present files, as in a web server.
         clearstatcache();
         Host::$in = json_decode($line, true) + Host::$in;
         $results = [];

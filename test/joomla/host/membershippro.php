@@ -1,8 +1,8 @@
 <?php
 
 /**
- * What Membership Pro does when a subscription is paid, changed by an administrator, or ends: which events it fires,
- * when, and with which arguments. Since 2024 they are classes of its own; before, arrays.
+ * Fires the events of Membership Pro when a subscription is paid, changed by an administrator, or ends, at the same moments
+ * and with the same arguments. Since 2024 its events are classes of its own; before, they were arrays.
  */
 
 use Joomla\CMS\Mail\Mail;
@@ -29,7 +29,7 @@ function change(int $id, array $values): stdClass
     return subscription($id);
 }
 
-/** As OSMembershipHelperMail::send(). */
+/** Sends a mail as OSMembershipHelperMail::send() does. */
 function mail_to(string $address, int $sentTo, stdClass $row, string $body): void
 {
     $mailer = new Mail();
@@ -47,8 +47,8 @@ function mail_to(string $address, int $sentTo, stdClass $row, string $body): voi
 }
 
 /**
- * {"pay":{row},"template"} as onPaymentSuccess; {"edit":{"id",...}} as an administrator's form; {"expire": id};
- * {"event": name, "row": {...}} as another extension's event. @return int the row
+ * Runs a step: {"pay":{row},"template"} like onPaymentSuccess, {"edit":{"id",...}} like an administrator's form,
+ * {"expire": id}, or {"event": name, "row": {...}} like another extension's event. @return int the row
  */
 function shop(array $step): int
 {

@@ -1,6 +1,6 @@
 <?php
 
-/** The library that Joomla has for a PHP without sodium. This PHP has sodium, so the library is told not to use it. */
+/** Loads the library that Joomla ships for a PHP without sodium. This PHP has sodium, so the library must not use it. */
 
 $library = __DIR__ . '/../../../node_modules/.cache/sodium_compat/autoload.php';
 

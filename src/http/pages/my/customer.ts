@@ -78,7 +78,7 @@ export function byMail(
 /** Where a form's answer stood, which cannot be shown again: back to the licences. */
 export const toLicenses = (): PageResponse => ({ to: '/my/mail' });
 
-/** @throws OperationError (NOT_FOUND) for what there is not, or what is somebody else's */
+/** @throws OperationError (NOT_FOUND) if it does not exist or belongs to another customer */
 export function found<T>(thing: T | undefined): T {
   if (thing === undefined) throw notFound('licence');
   return thing;

@@ -36,11 +36,8 @@ async function showTexts(call: OperatorCall): Promise<PageResponse> {
     page: (
       <ListPage
         title={texts.title}
-        nav="system"
-        crumbs={[
-          [t.system.title, '/system'],
-          [title, '/settings'],
-        ]}
+        nav="settings"
+        crumbs={[[title, '/settings']]}
         sub={texts.about}
         caption={texts.caption}
         rows={rows}
@@ -96,7 +93,7 @@ async function showText(
     page: (
       <OperatorPage
         title={title}
-        nav="system"
+        nav="settings"
         crumbs={[
           [t.settings.title, '/settings'],
           [t.settings.texts.title, '/settings/texts'],
@@ -133,14 +130,14 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
             rows={ROWS}
             required
           />
-          <p class="acts mb-0">
+          <p class="acts">
             {isFile ? null : <Submit label={t.common.save} />}
             <Submit kind="quiet" name="do" value="preview" label={texts.preview} />
             <ButtonLink path="/settings/texts" label={t.common.back} />
           </p>
         </Form>
         {text.source === 'stored' ? (
-          <div class="mt-3">
+          <div>
             <Form path={`${pathOf(text)}/reset`} form={formState()}>
               <Submit kind="quiet" small label={texts.reset} />
             </Form>
@@ -164,7 +161,7 @@ function PreviewPanel({ mail }: { mail: Preview }) {
       <details class="fold">
         <summary>{texts.asText}</summary>
         <Inside>
-          <pre class="mb-0">
+          <pre>
             <code>{mail.text}</code>
           </pre>
         </Inside>

@@ -13,37 +13,37 @@ export const reply: ReplyTexts = {
       'If Joomla still shows an error, please send me its exact words and the time of the attempt.',
     ],
     works_again: (facts) => [
-      `${valid(facts)}. An update was refused earlier; the cause is gone${facts.worksSince ? `, and an update has succeeded since` : ''}.`,
-      'Please try again in Joomla, under System > Update > Extensions. Nothing has to be changed before.',
+      `${valid(facts)}. An update was refused earlier; the cause no longer exists${facts.worksSince ? `, and an update has succeeded since` : ''}.`,
+      'Please try again in Joomla, under System > Update > Extensions. You do not need to change anything first.',
     ],
     expired: (facts) => [
-      `${your(facts)} ended${on(facts.endedOn)}. Since then Joomla answers an update with "${joomlaError(403)}". The sites themselves are as before.`,
+      `${your(facts)} ended${on(facts.endedOn)}. Since then Joomla answers an update with "${joomlaError(403)}". The sites themselves have not changed.`,
       facts.renewUrl
         ? `After the renewal the update works at once, with the same key:\n${facts.renewUrl}`
         : 'After a renewal the update works at once, with the same key. If you want to renew, just answer this mail.',
     ],
     older_versions: (facts) => [
-      `${your(facts)} ended${on(facts.endedOn)}. You may go on downloading every version published until then. A newer version is refused, and Joomla shows "${joomlaError(403)}".`,
+      `${your(facts)} ended${on(facts.endedOn)}. You can still download every version published until then. A newer version is refused, and Joomla shows "${joomlaError(403)}".`,
       facts.renewUrl
         ? `After the renewal you get the newest version at once, with the same key:\n${facts.renewUrl}`
         : 'After a renewal you get the newest version at once, with the same key. If you want to renew, just answer this mail.',
     ],
     suspended: (facts) => [
-      `${your(facts)} has been paused${facts.stoppedOn ? ` since ${english.longDay(facts.stoppedOn)}` : ''}${facts.stoppedBy === null ? '' : `, because ${BECAUSE[facts.stoppedBy]}`}. Until it is active again, Joomla answers an update with "${joomlaError(403)}". The sites themselves are as before.`,
+      `${your(facts)} has been paused${facts.stoppedOn ? ` since ${english.longDay(facts.stoppedOn)}` : ''}${facts.stoppedBy === null ? '' : `, because ${BECAUSE[facts.stoppedBy]}`}. Until it is active again, Joomla answers an update with "${joomlaError(403)}". The sites themselves have not changed.`,
       facts.stoppedBy === null || facts.stoppedBy === 'charged_back'
         ? 'Please answer this mail, so that we can settle what is open. Afterwards the update works at once, with the same key.'
         : NEW_ORDER,
     ],
     revoked: (facts) => [
-      `${your(facts)} was withdrawn${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". What is installed stays as it is.`,
+      `${your(facts)} was withdrawn${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". The installed extension does not change.`,
       'If you think this is a mistake, please answer this mail.',
     ],
     cancelled: (facts) => [
-      `${your(facts)} was cancelled${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". What is installed stays as it is.`,
+      `${your(facts)} was cancelled${on(facts.stoppedOn)}. Joomla answers an update with "${joomlaError(403)}". The installed extension does not change.`,
       NEW_ORDER,
     ],
     full: (facts) => [
-      `${your(facts)} is valid and updates work, but ${all(facts)} in use. A new one is refused until another is removed. What is in use goes on working.`,
+      `${your(facts)} is valid and updates work, but ${all(facts)} in use. A new one is refused until another is removed. Everything in use keeps working.`,
       `Please tell me which ${thing(facts.activationType).one} may be removed. Its place is free at once.${facts.upgradeUrl ? '' : ' If you need more places, I can tell you what a larger licence costs.'}`,
       ...larger(facts, 'A larger licence has more places, and keeps the key:'),
     ],
@@ -68,8 +68,8 @@ export const reply: ReplyTexts = {
       `${PASTE} If that does not help, please answer with the e-mail address that you bought with.`,
     ],
     wrong_product: (facts) => [
-      `${your(facts)} is valid, but its key stands at another extension in Joomla. There Joomla answers an update with "${joomlaError(403)}".`,
-      `In Joomla, under System > Update > Update Sites, every extension has a Download Key of its own. Please enter this key only at ${facts.entries ?? 'the extension that it was bought for'}.`,
+      `${your(facts)} is valid, but its key is entered for another extension in Joomla. For that extension, Joomla answers an update with "${joomlaError(403)}".`,
+      `In Joomla, under System > Update > Update Sites, every extension has a Download Key of its own. Please enter this key only for ${facts.entries ?? 'the extension that it was bought for'}.`,
       ...larger(facts, 'A licence that covers the other extension too, with the same key:'),
     ],
     no_key: (facts) => [
@@ -78,14 +78,14 @@ export const reply: ReplyTexts = {
     ],
     too_many_requests: (facts) => [
       `${facts.product === null ? '' : `${your(facts)} is valid. `}Your server sent too many requests in a short time, so Joomla answered with "${joomlaError(429)}".`,
-      'Please wait a minute and try again. Nothing has to be changed.',
+      'Please wait a minute and try again. You do not need to change anything.',
     ],
     unknown_address: () => [
       'Nothing was bought here with the e-mail address that you write from.',
       'Please answer with the address that you bought with, or with the order number or the end of your key. Then I can look it up.',
     ],
     version_gone: (facts) => [
-      `${your(facts)} is valid, but ${facts.version === null ? 'this version' : `version ${facts.version}`} cannot be downloaded (any more), so Joomla answers with "${joomlaError(404)}".`,
+      `${your(facts)} is valid, but ${facts.version === null ? 'this version' : `version ${facts.version}`} cannot be downloaded (any longer), so Joomla answers with "${joomlaError(404)}".`,
       'In Joomla, under System > Update > Extensions, please select Check for Updates. Then Joomla offers the right version.',
     ],
   },
@@ -116,9 +116,9 @@ function valid(facts: ReplyFacts): string {
   const { endedOn, nextPayment } = facts;
   if (endedOn === null) return `${your(facts)} is valid`;
   const until = english.longDay(endedOn);
-  if (nextPayment === 'awaited') return `${your(facts)} is paid until ${until}, its renewal is awaited`;
+  if (nextPayment === 'awaited') return `${your(facts)} is paid until ${until}, its renewal is expected`;
   return nextPayment === 'by_itself'
-    ? `${your(facts)} is paid until ${until} and renews itself`
+    ? `${your(facts)} is paid until ${until} and renews automatically`
     : `${your(facts)} is valid until ${until}`;
 }
 

@@ -30,10 +30,10 @@ export const sentences: CustomerSentences = {
     SUSPENDED: () =>
       'Until the seller releases it, Joomla says “Error connecting to the server: 403” when you update. Nothing on your site has changed.',
     WITHDRAWN: () =>
-      'Joomla says “Error connecting to the server: 403” when you update. What is installed on your site stays.',
+      'Joomla says “Error connecting to the server: 403” when you update. The installed extension stays on your site.',
   },
   keyEnded: ({ endedAt }) =>
-    `This key stopped working on ${english.day(endedAt)}. Please use the new one, or ask whoever gave you this key.`,
+    `This key stopped working on ${english.day(endedAt)}. Please use the new one, or ask the person who gave you this key.`,
   endsIn: ({ days }) => inDays(days),
   keyEnds: ({ endsAt }) =>
     `This key works until ${english.day(endsAt)}. Please change to the new one before then.`,
@@ -43,7 +43,7 @@ export const sentences: CustomerSentences = {
       : `No licence has this key. Please copy it again as a whole: this one has ${length} ${length === 1 ? 'character' : 'characters'}.`,
   used: ({ limit, used }) =>
     limit === 0
-      ? `${english.number(used)} used, unlimited`
+      ? `${english.number(used)} used, no limit`
       : `${english.number(used)} of ${english.number(limit)} used`,
   whyNot: {
     LICENSE_EXPIRED: 'After renewal',
@@ -94,17 +94,17 @@ export const sentences: CustomerSentences = {
     oldEndsAt === null
       ? 'This is the new key. The old one no longer works: every site needs the new key for its next update.'
       : `This is the new key. The old one works until ${english.day(oldEndsAt)}: every site needs the new key before then.`,
-  keyNotKept: 'This key was not kept, so it cannot be shown. A new key can take its place.',
+  keyNotKept: 'This key was not kept, so it cannot be shown. You can replace it with a new one.',
   runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'ended on' : 'valid until'} ${english.day(endsAt)}`,
   mailButtons: { my_url: 'My licences', renew_url: 'Renew', billing_url: 'Pay', link: 'Open' },
   thanks: { title: 'Your license', key: 'License key' },
 };
 
 function valid(until: Date | null, nextPayment: NextPayment): string {
-  if (until === null) return 'valid without an end';
+  if (until === null) return 'valid and never expires';
   const day = english.day(until);
-  if (nextPayment === 'awaited') return `paid until ${day}, and its renewal is awaited`;
-  return nextPayment === 'by_itself' ? `paid until ${day}, and renews itself` : `valid until ${day}`;
+  if (nextPayment === 'awaited') return `paid until ${day}, and its renewal is expected`;
+  return nextPayment === 'by_itself' ? `paid until ${day}, and renews automatically` : `valid until ${day}`;
 }
 
 function inDays(days: number): string {

@@ -18,6 +18,8 @@ export const releases: Translated<typeof en> = {
     noDownload: 'Kunden können nichts herunterladen: keine Version ist veröffentlicht.',
     offers: (version) => `Joomla bietet ${version} an.`,
     offersNothing: 'Joomla bietet nichts an.',
+    offersUnknown: (version) => `Ob Joomla ${version} anbietet, lässt sich nicht prüfen.`,
+    offersNot: (version) => `Joomla bietet ${version} nicht an.`,
     heldBack: 'Eine zurückgezogene Version hält niedrigere zurück: Websites gingen sonst zurück.',
     stale: (version) => `Joomla bietet ${version} an: Dem Update-XML fehlt die letzte Änderung.`,
     staleNothing: 'Joomla bietet nichts an: Dem Update-XML fehlt die letzte Änderung.',
@@ -29,7 +31,7 @@ export const releases: Translated<typeof en> = {
     noAddress: 'Joomla wird nichts angeboten: Dieser Dienst kennt seine öffentliche Adresse nicht.',
     asking: 'Ihre Adresse wird gerade gefragt. Sehen Sie in einigen Sekunden wieder nach.',
     silent: (url) =>
-      `Die Datei stimmt, aber ${url} antwortet nicht, deshalb wird Websites nichts angeboten. Prüfen Sie, ob der Webserver läuft und diesen Ordner ausliefert: „licensing nginx“ gibt die Zeilen aus.`,
+      `Die Datei stimmt, aber ${url} antwortet nicht. Prüfen Sie, ob der Webserver läuft und diesen Ordner ausliefert: „licensing nginx“ gibt die Zeilen aus.`,
     refuses: (url, status) =>
       `Die Datei stimmt, aber ${url} antwortet ${status}, deshalb wird Websites nichts angeboten. Der Webserver muss diesen Ordner ausliefern: „licensing nginx“ gibt die Zeilen aus.`,
     setElement: 'Element eintragen',

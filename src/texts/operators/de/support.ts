@@ -26,6 +26,7 @@ const OVER_LIMIT =
   'Diese Adresse hat mehr Anfragen gesendet, als das Limit erlaubt (je Zeitfenster wird nur die erste Ablehnung aufgezeichnet)';
 
 export const support: SupportTexts = {
+  slotsUsed,
   findings: {
     ACTIVE: ({
       expires_at,
@@ -36,7 +37,7 @@ export const support: SupportTexts = {
       activations_used,
       ...facts
     }) =>
-      `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${activation_limit === 0 ? `${activations_used} Plätze sind belegt, ihre Zahl ist unbegrenzt` : `${activations_used} von ${count(activation_limit)} ${activations_used === 1 ? 'ist' : 'sind'} belegt`}, gezählt je ${thing(activation_type).one}.`,
+      `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${slotsUsed(activations_used, activation_limit)}, gezählt je ${thing(activation_type).one}.`,
     EXPIRED: ({ expires_at, payment_failed_at, still_downloads, ...facts }) =>
       `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}`,
     SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
@@ -387,6 +388,12 @@ function end({ expired_at, ...facts }: StateFacts['SUSPENDED']): string {
 
 function names(products: Named[]): string {
   return products.map(({ id, name }) => `${name} (${id})`).join(', ');
+}
+
+function slotsUsed(used: number, limit: number): string {
+  return limit === 0
+    ? `${countOf(used, 'Platz', 'Plätze')} ${used === 1 ? 'ist' : 'sind'} belegt, ihre Zahl ist unbegrenzt`
+    : `${used} von ${count(limit)} ${used === 1 ? 'ist' : 'sind'} belegt`;
 }
 
 function count(limit: number): string {

@@ -3,7 +3,7 @@ import { counted, endsSentence } from '../../case';
 import { states, thing } from '../../customers/de/words';
 import type { Translated } from '../../translated';
 
-/** Whether a licence works now. In German. */
+/** The texts that state whether a licence works now, in German. */
 export const worksNow: Translated<typeof en> = {
   summary: (state, code, status) => {
     if (state === 'fine') return 'alles in Ordnung';

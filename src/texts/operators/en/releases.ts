@@ -18,6 +18,8 @@ export const releases = {
     noDownload: 'Customers cannot download anything: no version is published.',
     offers: (version: string) => `Joomla offers ${version}.`,
     offersNothing: 'Joomla offers nothing.',
+    offersUnknown: (version: string) => `It cannot be checked whether Joomla offers ${version}.`,
+    offersNot: (version: string) => `Joomla does not offer ${version}.`,
     heldBack: 'A withdrawn version holds lower ones back: sites would go back.',
     stale: (version: string) => `Joomla offers ${version}: the update XML lacks the latest change.`,
     staleNothing: 'Joomla offers nothing: the update XML lacks the latest change.',
@@ -28,7 +30,7 @@ export const releases = {
     noAddress: 'Joomla is offered nothing: this service does not know its public address.',
     asking: 'Its address is being asked. Look again in a few seconds.',
     silent: (url: string) =>
-      `The file is right, but ${url} does not answer, so sites are offered nothing. Check that the web server runs and serves this folder: “licensing nginx” prints the lines.`,
+      `The file is right, but ${url} does not answer. Check that the web server runs and serves this folder: “licensing nginx” prints the lines.`,
     refuses: (url: string, status: string) =>
       `The file is right, but ${url} answers ${status}, so sites are offered nothing. The web server has to serve this folder: “licensing nginx” prints the lines.`,
     setElement: 'Set the element',

@@ -22,9 +22,10 @@ import { countOf } from '../../../base/count-of';
 const TRY_AGAIN = () => 'The customer can try again.';
 
 export const support: SupportTexts = {
+  slotsUsed,
   findings: {
     ACTIVE: ({ expires_at, activation_type, next_payment, payment_failed_at, ...facts }) =>
-      `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${facts.activation_limit === 0 ? `${facts.activations_used} slots used, unlimited` : `${facts.activations_used} of ${facts.activation_limit} slots used`}, by ${activation_type}.`,
+      `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${slotsUsed(facts.activations_used, facts.activation_limit)}, by ${activation_type}.`,
     EXPIRED: ({ expires_at, payment_failed_at, still_downloads, ...facts }) =>
       `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}`,
     SUSPENDED: (facts) =>
@@ -282,6 +283,12 @@ const NOT_ISSUED: Record<string, string> = {
 };
 
 /** @param reason such as `ADDRESS_REFUSED 550` */
+function slotsUsed(used: number, limit: number): string {
+  return limit === 0
+    ? `${countOf(used, 'slot')} used, no limit`
+    : `${used} of ${countOf(limit, 'slot')} used`;
+}
+
 function notMailed(reason: string | null): string {
   return describeStored(failures.mail, reason ?? '');
 }
@@ -314,7 +321,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'the key asked about',
 };
 
-/** Returns a time as a day, unless it is a day already, as pages write it (`formatFactsForPage`). */
+/** Returns a time as a day, unless it is a day already, as pages write it (`pageFacts`). */
 function day(time: string): string {
   return time.includes('T') ? time.slice(0, 10) : time;
 }

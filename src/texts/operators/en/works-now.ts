@@ -3,7 +3,7 @@ import { counted, endsSentence } from '../../case';
 import { states, thing } from '../../customers/en/words';
 import type { WorksNowState } from '../../../support/finding-model';
 
-/** Whether a licence works now (support/current-access.ts). */
+/** The texts that state whether a licence works now (support/current-access.ts). */
 export const worksNow = {
   /** @param status the status that stops the licence; null: it is active */
   summary: (state: WorksNowState, code: string | null, status: LiveStatus | null): string => {

@@ -73,12 +73,12 @@ export function keyText(key: string): string {
 }
 
 /** Returns a link as a button, whose colour is also the cell's, because Outlook knows no padding of links. */
-export function button(label: string, url: string): string {
+export function mailButton(label: string, url: string): string {
   return `${TABLE} style="margin:4px 0 20px"><tr><td class="button" align="center" bgcolor="#3f52d4" style="background:#3f52d4;border-radius:8px;mso-padding-alt:12px 24px"><a class="button" href="${escapeHtml(url)}" style="display:inline-block;padding:11px 24px;background:#3f52d4;border:1px solid #3f52d4;border-radius:8px;${FONT};font-size:15px;line-height:20px;font-weight:600;color:#ffffff;text-decoration:none;mso-padding-alt:0">${escapeHtml(label)}</a></td></tr></table>`;
 }
 
 /** Returns the list of a value with several entries. */
-export function list(entries: string[]): string {
+export function bulletList(entries: string[]): string {
   const items = entries.map((entry) => `<li style="margin:0 0 6px">${escapeHtml(entry)}</li>\n`);
   return `<ul style="margin:0 0 16px;padding:0 0 0 22px">\n${items.join('')}</ul>`;
 }

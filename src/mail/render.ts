@@ -106,7 +106,7 @@ function toHtml(kept: string, values: Values, keys: KeyLine[], head: html.MailHe
   };
   const press = (label: string) => {
     endParagraph();
-    content.push(html.button(label, written(values[pressed])));
+    content.push(html.mailButton(label, written(values[pressed])));
     kind = 'quiet';
   };
 
@@ -124,7 +124,7 @@ function toHtml(kept: string, values: Values, keys: KeyLine[], head: html.MailHe
       } else if (name === 'key' || name === 'keys' || Array.isArray(value)) {
         if (words !== undefined) lines.push(`${inline(words, values)}:`);
         if (name === 'key') add(html.keyBox(written(value)));
-        if (Array.isArray(value)) add(html.list(value.map(oneLine)));
+        if (Array.isArray(value)) add(html.bulletList(value.map(oneLine)));
         for (const { what, key } of name === 'keys' ? keys : []) {
           lines.push(`${html.escapeHtml(oneLine(what))}:`);
           add(html.keyBox(oneLine(key)));

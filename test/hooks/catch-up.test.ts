@@ -245,7 +245,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
       });
     expect(await command.run(['shop', 'catch-up', 'stripe', '--since', '10d', ...api])).toMatchObject({
       code: 0,
-      stdout: '2 pages read, 3 messages that had not come.\n',
+      stdout: '2 pages read, 3 messages that had not arrived.\n',
     });
     lists.faults = [{ status: 401 }];
     expect(await command.run(['shop', 'catch-up', 'stripe', ...api])).toMatchObject({

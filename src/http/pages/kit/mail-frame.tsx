@@ -13,7 +13,7 @@ export function MailFrame({ html, title }: { html: string; title: string }) {
  * nothing from another host.
  */
 export function allowMailStyles(ctx: Context, html: string): void {
-  const styles = html.match(/(?<=<style>)[^]*?(?=<\/style>)|(?<= style=")[^"]*/g);
+  const styles = html.match(/(?<=<style>)[^]*?(?=<\/style>)|(?<=\sstyle=")[^"]*/g);
   const hashes = [...new Set(styles)].map((style) => `'sha256-${hash('sha256', style, 'base64')}'`);
   const name = 'Content-Security-Policy';
   const allowed = `$& 'unsafe-hashes' ${hashes.join(' ')}`;

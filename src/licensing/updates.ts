@@ -37,7 +37,7 @@ export function reaching<T extends Pick<Release, 'rollout'>>(published: readonly
  * Returns the version that all buckets below a share are offered: at 10, the 10 percent that get new versions first.
  * @param share by default all addresses, or the largest share that is offered any version
  */
-export function releasesForBucket<T extends Pick<Release, 'version' | 'rollout'>>(
+export function releaseForShare<T extends Pick<Release, 'version' | 'rollout'>>(
   published: readonly T[],
   share = Math.max(1, ...published.map(({ rollout }) => rollout)),
 ): T | undefined {
@@ -68,13 +68,13 @@ export function offeredVersion<T extends PublishedVersion>(
   const share = isStaged ? rolloutBucket(network, id) + 1 : undefined;
   const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
   const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
-  return releasesForBucket(entitled, share) ?? releasesForBucket(published, share);
+  return releaseForShare(entitled, share) ?? releaseForShare(published, share);
 }
 
 /** Returns the versions that only some addresses are offered, by the API and downloads. */
 export function rolloutsOf<T extends Pick<Release, 'version' | 'rollout'>>(published: readonly T[]): T[] {
   return published.filter(
-    (one) => one.rollout < FULL_ROLLOUT && releasesForBucket(published, one.rollout) === one,
+    (one) => one.rollout < FULL_ROLLOUT && releaseForShare(published, one.rollout) === one,
   );
 }
 
@@ -93,11 +93,11 @@ export async function readChosen<T extends { version: string }>(
   }
 }
 
-/** Reads the version that addresses are offered (`releasesForBucket`). */
+/** Reads the version that addresses are offered (`releaseForShare`). */
 export function findOffered(db: Db, productId: number, share?: number): Promise<Release | undefined> {
   return readChosen(
     () => listPublished(db, productId),
-    (published) => releasesForBucket(published, share),
+    (published) => releaseForShare(published, share),
     (version) => findRelease(db, productId, version),
   );
 }

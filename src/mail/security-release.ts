@@ -123,7 +123,7 @@ export async function previewNotice(
   const product = await requireProduct(db, release.productId);
   const text = readMailText(letterhead.texts, 'security_release', letterhead.language);
   const values = { ...securityValues(product, release, letterhead.publicUrl), shop: letterhead.shopName };
-  const { subject, text: body } = renderMail(text, values);
+  const { subject, text: body } = renderMail(text, values, letterhead.language);
   const mails =
     release.notifiedAt === null
       ? await countConcerned(db, release, now)

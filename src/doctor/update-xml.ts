@@ -116,7 +116,7 @@ async function checkServed(
   }
 }
 
-/** Reads the changelog as Joomla does, which shows it in a window. */
+/** Checks that the changelog can be fetched and that Joomla can show it. */
 async function checkChangelog(
   { url }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },

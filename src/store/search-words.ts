@@ -81,7 +81,7 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
     await inTransaction(db, (trx) => refreshWords(trx, ids));
 }
 
-/** The licences of one transaction: few enough that others wait for a moment only. */
+/** The number of licences in one transaction: few enough that others wait for a moment only. */
 const BATCH_SIZE = 100;
 
 /** Updates the words of the licences that take words from these changed rows of another table. */

@@ -206,9 +206,10 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
   test('includes changes that an earlier version made meanwhile', async () => {
     const now = new Date();
     const plan = await givePlan(db);
+    const before = new Date(now.getTime() - 7_200_000);
     const [late, chosen, reported] = await Promise.all(
-      ['late', 'chosen', 'reported'].map((name) =>
-        giveLicense(db, plan, { customer: `${name}@example.com` }, now),
+      Object.entries({ late: now, chosen: before, reported: before }).map(([name, at]) =>
+        giveLicense(db, plan, { customer: `${name}@example.com` }, at),
       ),
     );
     await db(table(db, 'search_words')).where({ license_id: late!.id }).delete();

@@ -17,7 +17,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CheckFinding,
   type CheckContext,
 } from './finding';
@@ -25,7 +25,7 @@ import { httpGet } from './http-get';
 
 /** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
-export const checkFormerly: DoctorCheck = async (patient) => [
+export const checkFormerly: Check = async (patient) => [
   ...(await checkAnswers(patient)),
   ...(await checkLog(patient)),
 ];

@@ -1,6 +1,6 @@
 import { locationsOf, openProbe, type MysqlSettings } from '../store/engine/mysql';
 import { serverName, readNode, type NodeState } from '../store/engine/nodes';
-import { ok, shortReason, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, shortReason, warning, type Check, type CheckFinding } from './finding';
 
 /** The minimum size of a cluster: with fewer nodes, the others have no majority when one fails. */
 const NODES_NEEDED = 3;
@@ -13,7 +13,7 @@ interface Seen {
 }
 
 /** Checks every database server in the settings: which is in use, whether the others can be, and what a crash loses. */
-export const checkNodes: DoctorCheck = async ({ config: { database } }) => {
+export const checkNodes: Check = async ({ config: { database } }) => {
   if (database.kind === 'sqlite') return [];
   const seen = await Promise.all(locationsOf(database).map((location) => look(database, location)));
   const inUse = seen.find(({ reason }) => reason === undefined);

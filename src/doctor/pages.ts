@@ -2,7 +2,7 @@ import {
   ok,
   problem,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
@@ -30,7 +30,7 @@ export const checkPages: CommandCheck = async (patient) => {
   return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
 };
 
-export const checkPublicUrl: DoctorCheck = ({ config: { publicUrl } }) => {
+export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {
   if (publicUrl !== undefined) return Promise.resolve([]);
   const finding = warning('PUBLIC_URL', (t) => t.publicUrlUnset);
   return Promise.resolve([finding]);

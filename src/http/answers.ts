@@ -96,7 +96,7 @@ export function sendFailure(
 }
 
 /** The fields that activate and validate share (docs/contract.md, 6). */
-export function sharedLicenseFields(key: string, license: LicenseMatch['license']) {
+export function commonFields(key: string, license: LicenseMatch['license']) {
   return {
     license_key: key,
     product: license.product.name,

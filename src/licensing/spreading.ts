@@ -20,11 +20,14 @@ import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
 import { createTtlMap } from './ttl-map';
 import { columnOf, readSort, sortRows } from './sorting';
-import { enqueueSpreadingWebhook } from './webhook-events';
+import { enqueueSpreading } from './webhook-events';
 
 export { listReportedSitesOf };
 
-/** The reports of downloads: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
+/**
+ * The reports of downloads: which version a site has, and key sharing: in how many networks a key is used
+ * (docs/told-sites.md).
+ */
 
 /** The days over which the networks of a key are counted. */
 export const SPREAD_DAYS = 30;
@@ -86,7 +89,7 @@ export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Acc
       if (count > MAX_NETWORKS) await forgetNetworksBeyond(db, keyId);
       if (!isSpread) continue;
       await recordSpreading(db, { keyId, licenseId, at: now });
-      await enqueueSpreadingWebhook(db, licenseId, keyId, now);
+      await enqueueSpreading(db, licenseId, keyId, now);
     }
   }
 }

@@ -7,7 +7,7 @@ import type { WindowCount, createMemoryCounters } from './memory-counters';
  * address and for its key there, so that concurrent requests are limited like successive ones.
  */
 
-export interface DownloadAttempt {
+export interface Attempt {
   /** the client's network, as rate limits count it */
   client: string;
   /** the digest of the key; undefined if no key was sent */
@@ -29,9 +29,9 @@ export type DownloadOutcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'gr
 
 export interface DownloadLimiter {
   /** Counts a request in doubt, or refuses it, in one atomic step before any look-up. */
-  take(asked: DownloadAttempt): Promise<Reservation>;
+  take(asked: Attempt): Promise<Reservation>;
   /** Counts the outcome. A download that a check has already counted is not counted again. */
-  settle(asked: DownloadAttempt, outcome: DownloadOutcome): Promise<void>;
+  settle(asked: Attempt, outcome: DownloadOutcome): Promise<void>;
 }
 
 interface DownloadLimits {
@@ -56,7 +56,7 @@ interface Counts {
   of: (name: string, points?: -1 | 0 | 1) => WindowCount;
 }
 
-function take(counts: Counts, { isCheck }: DownloadAttempt, limit: number): Reservation {
+function take(counts: Counts, { isCheck }: Attempt, limit: number): Reservation {
   const isFull = (full: Reservation['full'], most: number, count: (points: 0 | 1) => WindowCount) => {
     if (count(0).count < most) return undefined;
     const { count: refused, endsIn } = count(1);
@@ -79,7 +79,7 @@ function take(counts: Counts, { isCheck }: DownloadAttempt, limit: number): Rese
   return { full: undefined, endsIn, first: false };
 }
 
-function settle(counts: Counts, { isCheck }: DownloadAttempt, outcome: DownloadOutcome, limit: number): void {
+function settle(counts: Counts, { isCheck }: Attempt, outcome: DownloadOutcome, limit: number): void {
   counts.doubt(-1);
   if (outcome.is === 'unknown') counts.unknown(1);
   if (outcome.is === 'refused') counts.of('refused', 1);
@@ -107,7 +107,7 @@ export function countInMemory(
     else inDoubt.delete(name);
     return count;
   };
-  const countsOf = ({ client, key = '' }: DownloadAttempt): Counts => ({
+  const countsOf = ({ client, key = '' }: Attempt): Counts => ({
     unknown: (points) => unknown(client, points),
     doubt: (points) => ({ address: doubt(client, points), key: doubt(`${key}:${client}`, points) }),
     of: (name, points = 0) => counters(`${name}:${key}:${client}`, points),
@@ -122,15 +122,11 @@ export function countInMemory(
 export type Count = (name: string, seconds: number, points: -1 | 0 | 1, renews?: boolean) => WindowCount;
 
 /** Changes stored counts by name. `unknown` and `doubt` belong to an address, the others to a key at this address. */
-export type ChangeStored = <T>(
-  asked: DownloadAttempt,
-  names: string[],
-  change: (count: Count) => T,
-) => Promise<T>;
+export type ChangeStored = <T>(asked: Attempt, names: string[], change: (count: Count) => T) => Promise<T>;
 
 /** Counts in the database, one transaction a step. @param change runs a step while the address is locked */
 export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadLimiter {
-  const step = <T>(asked: DownloadAttempt, more: string[], run: (counts: Counts, limit: number) => T) => {
+  const step = <T>(asked: Attempt, more: string[], run: (counts: Counts, limit: number) => T) => {
     const { limit, window } = limitsNow();
     const names = ['unknown', 'doubt', 'undecided', 'refused', 'granted', 'checked', ...more];
     return change(asked, names, (count) =>
@@ -236,7 +232,7 @@ export function countInRedis(
   client.defineCommand('countDownload', { lua: COUNT, keys: 3 });
   type Run = (call: string[]) => Promise<[Reservation['full']?, number?, (0 | 1)?]>;
   const run = client.countDownload as Run;
-  const count = ({ client: address, key = '', isCheck }: DownloadAttempt, step: string) => {
+  const count = ({ client: address, key = '', isCheck }: Attempt, step: string) => {
     const name = nameOf(address);
     const { limit, window } = limitsNow();
     const named = `${isCheck ? 'check' : 'download'} ${step}`;

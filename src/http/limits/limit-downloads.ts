@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { foldedDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { DownloadAttempt, DownloadOutcome } from './download-limiter';
-import type { RateLimitResult, Limiter } from './rate-limit';
+import type { Attempt, DownloadOutcome } from './download-limiter';
+import type { LimitResult, Limiter } from './rate-limit';
 import { readDownload } from '../requests';
 import { createKeyedSemaphore, permitInTime } from './keyed-semaphore';
 
@@ -20,7 +20,7 @@ const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQU
 /** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
-type Refuse = (ctx: Context, allowance: RateLimitResult) => void;
+type Refuse = (ctx: Context, allowance: LimitResult) => void;
 
 /**
  * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address
@@ -36,7 +36,7 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
-      const asked: DownloadAttempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
+      const asked: Attempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
       const end = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
       let taken = await downloads.take(asked);
       // Requests in doubt are decided within ms, unless the database hangs.

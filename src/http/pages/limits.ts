@@ -24,7 +24,7 @@ export async function limitPageViews(ctx: Context, limiter: Limiter): Promise<vo
  * @returns a function that ends the turn
  * @throws OVER_LIMIT, CLIENT_GONE
  */
-export async function acquireSessionPermit(
+export async function sessionPermit(
   ctx: Context,
   limiter: Limiter,
   takeTurn: AcquirePermit,

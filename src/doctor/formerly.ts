@@ -11,13 +11,23 @@ import { countFormerRequests, type FormerRequests } from '../joomla/formerly/log
 import { formerPlace } from '../joomla/formerly/place';
 import { findArsItems } from '../joomla/formerly/plan';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, problem, reasonOf, unchecked, warning, type Check, type Finding, type Patient } from './finding';
-import { httpGet } from './http-get';
+import {
+  attempt,
+  ok,
+  problem,
+  reasonOf,
+  unchecked,
+  warning,
+  type Check,
+  type Finding,
+  type Patient,
+} from './finding';
+import { AS_JOOMLA, challengeOf, httpGet } from './http-get';
 
 /** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
 export const checkFormerly: Check = async (patient) => [
-  ...(await checkAnswers(patient)),
+  ...(await attempt('FORMERLY', () => checkAnswers(patient))),
   ...(await checkLog(patient)),
 ];
 
@@ -52,11 +62,11 @@ async function faultOf(
   ca: string[] | undefined,
 ): Promise<{ status: number | undefined; said: string | undefined } | undefined> {
   try {
-    const { status, body } = await httpGet(new URL(exampleAddress(one, folderOf(url.href)), url.origin), {
-      ca,
-    });
+    const address = new URL(exampleAddress(one, folderOf(url.href)), url.origin);
+    const { status, body } = await httpGet(address, { ...AS_JOOMLA, ca });
     return isAnswer(one, status, body) ? undefined : { status, said: undefined };
   } catch (error) {
+    if (challengeOf(error) !== undefined) throw error;
     return { status: undefined, said: reasonOf(error) };
   }
 }

@@ -1,5 +1,23 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { readChallenge } from '../joomla/challenge';
+import { trialUserAgent } from '../joomla/updater/agent';
+import { ASSUMED_JOOMLA } from '../joomla/updater/try';
+import type { Challenge } from '../texts/operators/doctor';
+
+/** The options of a request as Joomla's updater makes it, because a CDN or firewall may decide by the User-Agent. */
+export const AS_JOOMLA = { headers: { 'User-Agent': trialUserAgent(ASSUMED_JOOMLA) } };
+
+class ChallengedError extends Error {
+  constructor(readonly challenge: Challenge) {
+    super();
+  }
+}
+
+/** Returns the response of a CDN or firewall that a request failed for; undefined for any other error. */
+export function challengeOf(error: unknown): Challenge | undefined {
+  return error instanceof ChallengedError ? error.challenge : undefined;
+}
 
 export interface Answer {
   status: number;
@@ -25,7 +43,7 @@ export interface GetOptions {
 const PATIENCE_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
-/** Sends a GET on a new connection. A redirect is returned, not followed. */
+/** Sends a GET on a new connection. A redirect is returned, not followed. `challengeOf` explains some errors. */
 export function httpGet(
   url: URL,
   { headers, localAddress, ca, signal, onChunk }: GetOptions = {},
@@ -42,6 +60,11 @@ export function httpGet(
         ...(ca === undefined ? {} : { ca }),
       },
       (response) => {
+        const challenge = readChallenge(url, response.statusCode ?? 0, (name) => response.headers[name]);
+        if (challenge !== undefined) {
+          request.destroy();
+          return reject(new ChallengedError(challenge));
+        }
         const own = (response.socket.localAddress ?? '').replace(/^::ffff:/, '');
         const chunks: Buffer[] = [];
         let size = 0;

@@ -1,13 +1,14 @@
 import {
   ok,
   problem,
+  unchecked,
   warning,
   type Check,
   type CommandCheck,
   type CommandFinding,
   type Patient,
 } from './finding';
-import { header, httpGet, type Answer } from './http-get';
+import { challengeOf, header, httpGet, type Answer } from './http-get';
 import { at, isService } from './site';
 
 /** Checks that the pages can be reached at the host where they should be, and nowhere else. */
@@ -24,10 +25,17 @@ export const checkPages: CommandCheck = async (patient) => {
   if (url === undefined) return findings;
   const site = { ...patient, url };
   const { pagesHost } = config;
-  if (pagesHost === undefined) return [...findings, await checkSignIn(site, url)];
   const pages = new URL(url);
-  pages.hostname = pagesHost;
-  return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
+  pages.hostname = pagesHost ?? url.hostname;
+  try {
+    findings.push(await checkSignIn(site, pages));
+    if (pagesHost !== undefined) findings.push(...(await checkOtherHost(site, pagesHost)));
+  } catch (error) {
+    // A browser passes what a CDN sends to programs.
+    if (challengeOf(error) === undefined) throw error;
+    findings.push(unchecked('PAGES', `A CDN or firewall sends programs something else than ${pages.href}.`));
+  }
+  return findings;
 };
 
 export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {

@@ -11,7 +11,7 @@ import type { Db } from '../store/engine/database';
 import { listPublishedVersions } from '../store/releases';
 import { octal, serviceUser } from './file-readers';
 import { attempt, ok, problem, reasonOf, unchecked, warning, type Check, type Finding } from './finding';
-import { header, httpGet } from './http-get';
+import { AS_JOOMLA, challengeOf, header, httpGet } from './http-get';
 import { mayUse, readNginxUser } from './nginx-user';
 
 interface ProductXml {
@@ -95,7 +95,11 @@ async function checkServed(
   const code = 'UPDATE_XML_SERVED';
   try {
     const chunks: Buffer[] = [];
-    const answer = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    const answer = await httpGet(new URL(address), {
+      ...AS_JOOMLA,
+      ca,
+      onChunk: (chunk) => chunks.push(chunk),
+    });
     if (answer.status !== 200) return problem(code, (t) => t.xmlRefused(address, XML_PATH, answer.status));
     if (rollouts.length > 0 && header(answer, BUCKET_HEADER) === '')
       return problem(code, (t) => t.xmlWithoutBucket(address, XML_PATH));
@@ -103,6 +107,7 @@ async function checkServed(
       ? ok(code, (t) => t.xmlServed(address))
       : problem(code, (t) => t.xmlOther(address, XML_PATH));
   } catch (error) {
+    if (challengeOf(error) !== undefined) throw error;
     return problem(code, (t) => t.xmlUnreachable(address, XML_PATH, reasonOf(error)));
   }
 }
@@ -118,7 +123,11 @@ async function checkChangelog(
     warning(code, (t) => t.changelogFails(address, XML_PATH, url ?? '', status, said));
   try {
     const chunks: Buffer[] = [];
-    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    const { status } = await httpGet(new URL(address), {
+      ...AS_JOOMLA,
+      ca,
+      onChunk: (chunk) => chunks.push(chunk),
+    });
     if (status !== 200) return [failed(status)];
     const [first] = lintChangelog(Buffer.concat(chunks), address);
     return [
@@ -127,6 +136,7 @@ async function checkChangelog(
         : warning(code, (t) => t.changelogWrong(address, first)),
     ];
   } catch (error) {
+    if (challengeOf(error) !== undefined) throw error;
     return [failed(undefined, reasonOf(error))];
   }
 }

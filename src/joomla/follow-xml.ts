@@ -3,6 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { findRollouts } from '../licensing/updates';
 import type { OwnFile } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
+import type { Challenge } from '../texts/operators/doctor';
 import { isAsPlanned, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
 import { findXmlPlace, type XmlHome } from './update-xml/place';
@@ -16,12 +17,15 @@ export interface UpdateXmlState {
   url: string | null;
 }
 
-/** The response of an update XML's URL. `silent`: no response, for example no connection or a wrong certificate. */
+/**
+ * The response of an update XML's URL. `silent`: no response of the web server, for example no connection, a wrong
+ * certificate, or a CDN's response in its place.
+ */
 export type XmlReach =
   /** `isStaged`: the web server can offer a version to a share of the addresses */
   | { state: 'answers'; isStaged: boolean }
   | { state: 'refuses'; status: number; isStaged: boolean }
-  | { state: 'silent' };
+  | { state: 'silent'; challenge?: Challenge | undefined };
 
 /** Requests an update XML; undefined while the request runs */
 export type AskForXml = (url: string) => Promise<XmlReach | undefined>;

@@ -108,6 +108,7 @@ it('has the downloads and refusals since then beside those of the version before
 it.each([
   [{ Server: 'Apache/2.4' }, 'is served by Apache'],
   [{ Server: 'nginx' }, 'nginx has to have the present files'],
+  [{ 'cf-mitigated': 'challenge' }, 'does not answer'],
 ])('is refused in words where the address answers %j, and all is taken', async (answers, words) => {
   const id = await idOf('1.1.0');
   headers = answers;

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createAskForXml } from '../../src/doctor/xml-reach';
+import { CHALLENGE } from '../support/challenge';
 import { startManaged } from '../support/manage';
 import { makePackage } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
@@ -10,7 +11,8 @@ import { startStaticSite } from '../support/static-site';
 
 test('the page is green only when the address of the update XML answers', async () => {
   let status = 404;
-  const site = await startStaticSite((_request, response) => response.writeHead(status).end());
+  let headers = {};
+  const site = await startStaticSite((_request, response) => response.writeHead(status, headers).end());
   const service = await startManaged({
     LICENSING_XML_DIR: temporaryFolder(),
     LICENSING_PUBLIC_URL: site.url,
@@ -55,6 +57,13 @@ test('the page is green only when the address of the update XML answers', async 
     service.clock.now = new Date(service.clock.now.getTime() + 60_000);
     await eventually(async () => expect(await page()).not.toContain('answers 404'));
     expect(await page()).toContain('why why-yes');
+    [status, headers] = [403, CHALLENGE.headers];
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    await eventually(async () =>
+      expect(await page()).toContain(
+        `Cloudflare answers in place of the site, because a program asks. Exempt all addresses`,
+      ),
+    );
   } finally {
     await service.stop();
     await site.stop();

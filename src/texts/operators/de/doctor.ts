@@ -60,6 +60,13 @@ function sourceOf(source: string): string {
   return source === 'LICENSING_MAIL_URL' ? source : 'configuration.php der Website';
 }
 
+const CHALLENGED = {
+  all: 'Das erhält jedes Programm.',
+  joomla:
+    'Das erhält Joomlas Updater. Andere Programme erhalten es nicht, deshalb ist sonst nichts davon zu sehen.',
+  others: 'Joomlas Updater erhält das nicht. Andere Programme erhalten es.',
+};
+
 export const doctor: OperatorTexts['doctor'] = {
   as: 'als',
   at: 'auf',
@@ -93,6 +100,11 @@ export const doctor: OperatorTexts['doctor'] = {
         : `${name} ${times} Mal${lastDay === null ? '' : `, zuletzt am ${lastDay}`}`,
   },
   checkFailed: (code, said) => ({ what: `${code} konnte nicht geprüft werden.`, said }),
+  challenged: ({ by, url, status, paths, who }) => ({
+    what: `Auf ${url} antwortet ${by} mit ${status}: mit einer Prüfung, die nur ein Browser besteht, oder mit einer Ablehnung.${who === undefined ? '' : ` ${CHALLENGED[who]}`}`,
+    why: 'Joomlas Updater, Erweiterungen, die ihre Lizenz prüfen, und Zahlungsdienste sind Programme.',
+    remedy: `${by} antwortet anstelle der Website, weil ein Programm fragt. Nehmen Sie dort alle Adressen, in denen einer dieser Pfade vorkommt, von jeder Prüfung der Besucher aus: ${paths.join(', ')}. Unter dem ersten liegen auch die Pakete (downloads/), und dort kommen die Meldungen der Zahlungsdienste an (hooks/). Siehe „Behind a CDN“ in docs/nginx.md.`,
+  }),
   apiTokens: (count, named) =>
     count === 0
       ? 'Die API hat kein eigenes Token.'

@@ -2,6 +2,7 @@ import { quantity } from '../../../base/quantity';
 import { describeStored, mailRemedy } from '../failures';
 import type {
   CatchUpLack,
+  Challenge,
   Connections,
   DoctorWords,
   MailIsOff,
@@ -61,6 +62,12 @@ function unserved(what: string, place: string): DoctorWords {
   };
 }
 
+const CHALLENGED = {
+  all: 'Every program gets it.',
+  joomla: "Joomla's updater gets it. Other programs do not, so nothing else shows it.",
+  others: "Joomla's updater does not get it. Other programs do.",
+};
+
 export const doctor = {
   /** words inside a list */
   as: 'as',
@@ -104,6 +111,11 @@ export const doctor = {
   },
   checkFailed: (code: string, said: string): DoctorWords => ({
     what: `${code} could not be checked: ${said}.`,
+  }),
+  challenged: ({ by, url, status, paths, who }: Challenge) => ({
+    what: `${url} is answered with ${status} by ${by}, with a check that only a browser passes, or with a refusal.${who === undefined ? '' : ` ${CHALLENGED[who]}`}`,
+    why: "Joomla's updater, extensions that check a licence, and payment services are programs.",
+    remedy: `${by} answers in place of the site, because a program asks. Exempt all addresses there that contain one of these paths from every check of visitors: ${paths.join(', ')}. The first one also has the packages (downloads/) and receives the messages of payment services (hooks/). See "Behind a CDN" in docs/nginx.md.`,
   }),
   apiTokens: (count: number, named: string) =>
     count === 0

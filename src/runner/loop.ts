@@ -59,7 +59,8 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
 
   /** Polls now and every `everyMs`. */
   function start(everyMs: number, poll: () => void): void {
-    timer = setInterval(poll, everyMs).unref();
+    // Spread the polls of several loops, which would otherwise take a database connection each at the same moment.
+    timer = setInterval(poll, everyMs * (1 - Math.random() / 10)).unref();
     poll();
   }
 

@@ -66,11 +66,14 @@ interface PoolSettings {
   open: (onLost: OnLost) => Promise<Connection>;
   /** reports whether a connection may be used again; if not, it leaves the pool */
   isUsable?: ((connection: Connection) => boolean) | undefined;
-  max: number;
+  /** returns the present maximum number of connections; surplus ones are closed when they are idle or taken next */
+  size: () => number;
+  /** the time in ms after which an idle connection is closed */
+  idleTimeout: number;
   /** the time that a caller waits for a connection */
   acquireTimeout: number;
-  /** whether lost connections are killed on the server; otherwise their transactions keep their locks */
-  killsLost: boolean;
+  /** kills lost connections on the server, whose transactions would keep their locks, and fails at once without connections */
+  isService: boolean;
 }
 
 export type OnLost = (connection: Connection, sentAt: number) => void;
@@ -91,9 +94,10 @@ const NEVER_MS = 2 ** 31 - 1;
 export function openPool({
   open,
   isUsable = () => true,
-  max,
+  size,
+  idleTimeout,
   acquireTimeout,
-  killsLost,
+  isService,
 }: PoolSettings): Pool {
   /** The time at which the latest statement that timed out was sent. */
   let silentSince = -Infinity;
@@ -103,7 +107,8 @@ export function openPool({
 
   const pool: Pool = new knex.KnexPool<Connection>({
     min: 0,
-    max,
+    max: size(),
+    idleTimeoutMillis: idleTimeout,
     acquireTimeoutMillis: acquireTimeout,
     createTimeoutMillis: NEVER_MS,
     createRetryIntervalMillis: RETRY_MS,
@@ -112,20 +117,29 @@ export function openPool({
     create: connectWhenThereIsRoom,
     // If one connection went silent, others may have too: drop all without a response since then.
     validate: (connection) =>
-      connection.state === 'authenticated' && connection.answeredAt >= silentSince && isUsable(connection),
+      connection.state === 'authenticated' &&
+      connection.answeredAt >= silentSince &&
+      pool.numUsed() + pool.numFree() <= size() &&
+      isUsable(connection),
     destroy: sayGoodbye,
   });
   return pool;
 
-  /** Waits for one of our own connections if the server is full: the limit is shared with the site, usually only briefly. */
+  /**
+   * Waits while the server is full, because the site that shares its limit uses its connections only for moments. A
+   * service waits only for one of its own.
+   */
   async function connectWhenThereIsRoom(): Promise<Connection> {
+    // Fail before the caller's own timeout, whose error would not name the cause.
+    const until = performance.now() + acquireTimeout - 2 * RETRY_MS;
     for (;;) {
       connecting++;
       try {
         return await open(onLost).finally(() => connecting--);
       } catch (error) {
-        const hasOthers = pool.numUsed() + pool.numFree() + connecting > 0;
-        if (!isOutOfConnections(error) || !hasOthers || pool.numPendingAcquires() === 0) throw error;
+        const mayWait = !isService || pool.numUsed() + pool.numFree() + connecting > 0;
+        const isOver = pool.numPendingAcquires() === 0 || performance.now() > until;
+        if (!isOutOfConnections(error) || !mayWait || isOver) throw error;
       }
       await sleep(RETRY_MS);
     }
@@ -133,7 +147,7 @@ export function openPool({
 
   function onLost(connection: Connection, sentAt: number): void {
     silentSince = Math.max(silentSince, sentAt);
-    if (killsLost && !killing.has(connection))
+    if (isService && !killing.has(connection))
       killOnServer(connection).catch(() => {
         // The connection is already closed, or the server is unreachable; then wait_timeout ends it.
       });
@@ -293,13 +307,15 @@ function sayGoodbye(connection: Connection): void {
 interface Server {
   host: string;
   port: number;
+  /** the maximum of our user's connections; 0 if there is none */
+  userLimit: number;
   startedAt: number;
 }
 
 export async function askWhichServer(connection: Connection): Promise<Server | undefined> {
-  const [name] = await send<Pick<Server, 'host' | 'port'>[]>(
+  const [name] = await send<Omit<Server, 'startedAt'>[]>(
     connection,
-    'SELECT @@hostname AS host, @@port AS port',
+    'SELECT @@hostname AS host, @@port AS port, @@max_user_connections AS userLimit',
   );
   const [uptime] = await send<{ Value: string }[]>(connection, "SHOW GLOBAL STATUS LIKE 'Uptime'");
   return name && uptime && { ...name, startedAt: performance.now() / 1000 - Number(uptime.Value) };

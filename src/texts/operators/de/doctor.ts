@@ -278,6 +278,11 @@ export const doctor: OperatorTexts['doctor'] = {
     what: `${needs(one)}, und der Server erlaubt ${one.allowed} (${one.setting}).`,
     ...noConnection(one),
   }),
+  connectionsShared: (instances, fits, allowed, share) => ({
+    what: `Der Benutzer der Datenbank darf ${quantity(allowed, 'Verbindung', 'Verbindungen')} zugleich haben (max_user_connections), die auch die Website brauchen kann. ${quantity(instances, 'Instanz', 'Instanzen')} ${instances === 1 ? 'würde' : 'würden'} bis zu ${fits / 2} nutzen und ${instances === 1 ? 'darf' : 'dürfen'} ${share} nutzen.`,
+    why: 'Wenn viele Anfragen zugleich kommen, warten sie auf eine Verbindung.',
+    remedy: `Erhöhen Sie max_user_connections auf ${fits}, damit die Website ebenso viele hat, oder bitten Sie Ihren Hoster darum.`,
+  }),
   connectionsScarce: (one) => ({
     what: `${needs(one)}, mehr als die Hälfte der ${one.allowed}, die der Server erlaubt (${one.setting}).`,
     ...noConnection(one),

@@ -282,6 +282,11 @@ export const doctor = {
     what: `${needs(one)}, and the server allows ${one.allowed} (${one.setting}).`,
     ...noConnection(one),
   }),
+  connectionsShared: (instances: number, fits: number, allowed: number, share: number): DoctorWords => ({
+    what: `The database's user may have ${quantity(allowed, 'connection')} at once (max_user_connections), which the site may need too. ${quantity(instances, 'instance')} would use up to ${fits / 2}, and may use ${share}.`,
+    why: 'When many requests arrive at once, they wait for a connection.',
+    remedy: `Raise max_user_connections to ${fits}, so that the site has as many, or ask your host for it.`,
+  }),
   connectionsScarce: (one: Connections): DoctorWords => ({
     what: `${needs(one)}, more than half of the ${one.allowed} the server allows (${one.setting}).`,
     ...noConnection(one),

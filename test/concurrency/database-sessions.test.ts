@@ -197,7 +197,7 @@ test('where the server has no connection to spare, callers wait for one that is 
   const other = open(url.replace('root:', 'few:secret'), { isService: true });
   try {
     await Promise.all(Array.from({ length: 100 }, () => few.raw('SELECT SLEEP(0.005)')));
-    // A service's pool without connections must refuse at once.
+    // Another process waits, and then names the cause.
     await Promise.all([few.raw('SELECT SLEEP(0.005)'), few.raw('SELECT SLEEP(0.005)')]);
     await expect(other.raw('SELECT 1')).rejects.toMatchObject({ code: 'ER_USER_LIMIT_REACHED' });
   } finally {

@@ -72,8 +72,8 @@ interface PoolSettings {
   idleTimeout: number;
   /** the time that a caller waits for a connection */
   acquireTimeout: number;
-  /** kills lost connections on the server, whose transactions would keep their locks, and fails at once without connections */
-  isService: boolean;
+  /** whether lost connections are killed on the server; otherwise their transactions keep their locks */
+  killsLost: boolean;
 }
 
 export type OnLost = (connection: Connection, sentAt: number) => void;
@@ -97,11 +97,10 @@ export function openPool({
   size,
   idleTimeout,
   acquireTimeout,
-  isService,
+  killsLost,
 }: PoolSettings): Pool {
   /** The time at which the latest statement that timed out was sent. */
   let silentSince = -Infinity;
-  let connecting = 0;
   /** Connections that are killing a lost one. If such a connection is lost too, it is not killed in turn. */
   const killing = new WeakSet<Connection>();
 
@@ -125,21 +124,16 @@ export function openPool({
   });
   return pool;
 
-  /**
-   * Waits while the server is full, because the site that shares its limit uses its connections only for moments. A
-   * service waits only for one of its own.
-   */
+  /** Waits while the server is full, because the site that shares its limit uses its connections only for moments. */
   async function connectWhenThereIsRoom(): Promise<Connection> {
     // Fail before the caller's own timeout, whose error would not name the cause.
     const until = performance.now() + acquireTimeout - 2 * RETRY_MS;
     for (;;) {
-      connecting++;
       try {
-        return await open(onLost).finally(() => connecting--);
+        return await open(onLost);
       } catch (error) {
-        const mayWait = !isService || pool.numUsed() + pool.numFree() + connecting > 0;
         const isOver = pool.numPendingAcquires() === 0 || performance.now() > until;
-        if (!isOutOfConnections(error) || !mayWait || isOver) throw error;
+        if (!isOutOfConnections(error) || isOver) throw error;
       }
       await sleep(RETRY_MS);
     }
@@ -147,7 +141,7 @@ export function openPool({
 
   function onLost(connection: Connection, sentAt: number): void {
     silentSince = Math.max(silentSince, sentAt);
-    if (isService && !killing.has(connection))
+    if (killsLost && !killing.has(connection))
       killOnServer(connection).catch(() => {
         // The connection is already closed, or the server is unreachable; then wait_timeout ends it.
       });

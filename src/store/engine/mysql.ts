@@ -126,7 +126,7 @@ export function openMysqlPool(
     idleTimeout: SHORT_IDLE_MS,
     // Allow for choosing one of several servers before connecting.
     acquireTimeout: acquireTimeout + (nodes ? PROBE_TIMEOUT_MS : 0),
-    isService,
+    killsLost: isService,
   });
   return { pool, nodes, size, userLimit: () => userLimit, share, conflicts: () => conflicts };
 }

@@ -70,7 +70,7 @@ describe.each([5, 9])('of %d connections', (limit) => {
 
   /** Sends many requests at once, and returns the statuses and the most connections that there were. */
   async function load(...services: ServiceProcess[]): Promise<{ statuses: Set<number>; most: number }> {
-    let isOver = false;
+    const state = { isOver: false };
     const calls = Promise.all(
       Array.from({ length: 80 }, async (_, i) => {
         const answer = await fetch(`${services[i % services.length]!.url}${PREFIX}/licenses/validate`, {
@@ -80,9 +80,9 @@ describe.each([5, 9])('of %d connections', (limit) => {
         });
         return answer.status;
       }),
-    ).finally(() => (isOver = true));
+    ).finally(() => (state.isOver = true));
     let most = 0;
-    while (!isOver) most = Math.max(most, await connections());
+    while (!state.isOver) most = Math.max(most, await connections());
     return { statuses: new Set(await calls), most };
   }
 

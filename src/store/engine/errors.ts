@@ -105,7 +105,7 @@ export function isUnavailable(error: unknown): boolean {
 /** Reports whether the server, or this user on it, has reached its limit of connections. */
 export function isOutOfConnections(error: unknown): boolean {
   // A limit for each hour has the same code.
-  return kindOf(error) === 'outOfConnections' && !/_per_hour/.test(String(error));
+  return kindOf(error) === 'outOfConnections' && !messageOf(error).includes('_per_hour');
 }
 
 /**

@@ -7,7 +7,7 @@ import { startRedis } from '../test/support/servers';
 import type * as ServiceProcess from '../test/support/service-process';
 import type * as Data from './data';
 import { inTurns, loaded, median, type Load, type Sample, type Side } from './measure';
-import { openStage, SMALL } from './stage';
+import { openStage, SMALL, writeProgram } from './stage';
 
 type Requests = Pick<Load, 'kind' | 'licences' | 'connections' | 'isRefused'>;
 
@@ -64,6 +64,7 @@ async function main(): Promise<void> {
     return;
   }
   if (!existsSync(join(other, 'dist/src/main.js'))) throw new Error(`${resolve(other)} is not built.`);
+  writeProgram(resolve(other));
   const stage = await openStage(console.error);
   try {
     const redis = await startRedis();

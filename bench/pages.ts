@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import {
   createCode,
-  CUSTOMER_CODE_LIFETIME_MS,
-  OPERATOR_CODE_LIFETIME_MS,
-  type CodeSubject,
+  CUSTOMER_CODE_TTL_MS,
+  OPERATOR_CODE_TTL_MS,
+  type CodeFor,
 } from '../src/access/one-time-codes';
 import { API_PATH } from '../src/licensing/api';
 import type { Db } from '../src/store/engine/database';
@@ -218,8 +218,8 @@ const OPERATOR = {
   operatorId: null,
 } as const;
 
-function codeOf(db: Db, who: CodeSubject): Promise<string> {
-  const lifetime = who.kind === 'operator' ? OPERATOR_CODE_LIFETIME_MS : CUSTOMER_CODE_LIFETIME_MS;
+function codeOf(db: Db, who: CodeFor): Promise<string> {
+  const lifetime = who.kind === 'operator' ? OPERATOR_CODE_TTL_MS : CUSTOMER_CODE_TTL_MS;
   return createCode(db, who, lifetime, new Date());
 }
 

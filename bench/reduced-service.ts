@@ -2,7 +2,7 @@ import type { RowDataPacket } from 'mysql2';
 import { createPool, type Pool } from 'mysql2/promise';
 import { readConfig, type Config } from '../src/settings/config';
 import { createApp } from '../src/http/app';
-import { createClientAddressReader } from '../src/http/client-address';
+import { createAddressReader } from '../src/http/client-address';
 import { createMetrics } from '../src/http/metrics';
 import { createRedisLimiter, FIXED_LIMITS } from '../src/http/limits/rate-limit';
 import { connectRedis } from '../src/http/limits/redis';
@@ -129,7 +129,7 @@ async function main(): Promise<void> {
   const app = createApp({
     licensing: reduced(licensing, config),
     limiter: createRedisLimiter(settings, redis),
-    clientAddress: createClientAddressReader(config.trustedProxies),
+    clientAddress: createAddressReader(config.trustedProxies),
     downloads: { packagesDir: config.packagesDir, accelLocation: config.accelLocation },
     log,
     onAnswered: metrics.observe,

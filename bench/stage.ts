@@ -51,6 +51,7 @@ export interface Stage {
 
 /** Opens the stage. @param profiles a folder for services' CPU profiles, which are written when they end */
 export async function openStage(say: (text: string) => void, profiles?: string): Promise<Stage> {
+  writeProgram(packageRoot);
   if (!existsSync(KEPT)) {
     const unfinished = `${KEPT}.new`;
     rmSync(unfinished, { recursive: true, force: true });
@@ -184,6 +185,13 @@ export async function openStage(say: (text: string) => void, profiles?: string):
     return text;
   }
   return stage;
+}
+
+/** Writes the program of a checkout that its services start from, which the build does not (test/support/program.ts). */
+export function writeProgram(dir: string): void {
+  const script = join(dir, 'test/support/write-program.mjs');
+  // Older versions start from their build.
+  if (existsSync(script)) execFileSync(process.execPath, [script, join(dir, 'node_modules/.cache/program')]);
 }
 
 /** Returns the conditions on which the figures depend. */

@@ -3,20 +3,27 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import subsetFont from 'subset-font';
 
 /**
- * Writes the style and the script of the pages into dist/pages, also compressed. manifest.json maps each to the name
- * under which it is served: the name contains a hash of the content, so that browsers may keep a file for ever.
+ * Writes the style, the script, the fonts and the icons of the pages into dist/pages, texts also compressed.
+ * manifest.json maps each file to the name under which it is served: the name contains a hash of the content, so that
+ * browsers may keep a file for ever. icons.json has the icons, which the pages contain themselves.
  */
 
 const root = join(import.meta.dirname, '..');
 const from = join(root, 'src/http/pages');
 const to = join(root, 'dist/pages');
-const bootstrap = (name) => createRequire(import.meta.url).resolve(`bootstrap/${name}`);
+const require = createRequire(import.meta.url);
+const ofPackage = (name, file) => join(require.resolve(`${name}/package.json`), '..', file);
+/** The names of the icons, which the build of the program has compiled before. */
+const { LINE_ICONS } = require(join(root, 'dist/src/http/pages/kit/line-icons.js'));
 
 /** Reads the files of a folder in the order of their names */
 const readFolder = (folder) =>
-  readdirSync(join(from, folder))
+  readdirSync(join(from, folder), { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
     .sort()
     .map((name) => readFileSync(join(from, folder, name), 'utf8'));
 
@@ -26,30 +33,78 @@ const withoutComments = (text) => text.replace(/\/\*(?!!)[^]*?\*\/\n?/g, '').rep
 /** Removes the indentation and empty lines. */
 const withoutIndents = (text) => text.replace(/^\s+/gm, '');
 
-/**
- * Repeats every rule for the dark theme for "auto" on a dark system. Bootstrap has no such media query.
- * @throws Error if a later Bootstrap writes these rules in another way
- */
-function darkBySystem(css) {
-  const dark = /\[data-bs-theme=(["']?)dark\1\]/;
-  const rules = [...css.matchAll(/([^{};]*\[data-bs-theme=[^{}]*)(\{[^{}]*\})/g)].flatMap(
-    ([, selectors, body]) => {
-      const repeated = selectors.split(',').filter((selector) => dark.test(selector));
-      return repeated.map((selector) => selector.trim().replace(dark, '[data-bs-theme=auto]') + body);
-    },
-  );
-  if (rules.length !== css.split(dark).length / 2 - 0.5 || !rules[0]?.includes('--bs-body-bg:'))
-    throw new Error('The rules of the dark theme are not written as build-pages.mjs expects them.');
-  return `@media (prefers-color-scheme:dark){\n${rules.join('\n')}\n}\n`;
+/** Returns the name with a hash of the content: `licensing-0123456789abcdef.css`. */
+function hashed(name, content) {
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
+  return name.replace('.', `-${hash}.`);
 }
 
-const style = withoutIndents(
-  withoutComments(
-    [readFileSync(bootstrap('dist/css/bootstrap.min.css'), 'utf8'), ...readFolder('style')].join('\n'),
-  ),
+/**
+ * The letters of each font, in the syntax of CSS. A browser fetches the second font only for a page with such a letter,
+ * as in "Wiśniewska".
+ */
+const LETTERS = {
+  'inter-latin':
+    'U+20-7E, U+A0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215',
+  'inter-latin-ext': 'U+100-130, U+132-151, U+154-17F, U+218-21B',
+};
+/** The weights that the style uses: a font with all nine is a third larger. */
+const WEIGHTS = { min: 400, max: 600 };
+/** Kerning, accents and context, and figures of equal width. */
+const FEATURES = ['kern', 'mark', 'mkmk', 'ccmp', 'locl', 'calt', 'tnum'];
+
+function lettersOf(ranges) {
+  return ranges
+    .split(', ')
+    .map((range) => {
+      const [first, last = first] = range
+        .slice(2)
+        .split('-')
+        .map((code) => parseInt(code, 16));
+      return Array.from({ length: last - first + 1 }, (_, i) => String.fromCodePoint(first + i)).join('');
+    })
+    .join('');
+}
+
+/** Returns a font of the package with only the letters and weights that the pages use. */
+function makeFont(name) {
+  const file = ofPackage('@fontsource-variable/inter', `files/${name}-opsz-normal.woff2`);
+  return subsetFont(readFileSync(file), lettersOf(LETTERS[name]), {
+    targetFormat: 'woff2',
+    variationAxes: { wght: WEIGHTS },
+    keepFeatures: FEATURES,
+  });
+}
+
+const fontFace = (name, file) => `@font-face {
+font-family: Inter;
+src: url(${file}) format('woff2');
+font-weight: ${WEIGHTS.min} ${WEIGHTS.max};
+font-display: swap;
+unicode-range: ${LETTERS[name]};
+}
+`;
+
+/**
+ * Writes light-dark(a, b) as two variables of which one is empty: browsers before May 2024 do not know the function,
+ * and show the same colours by this.
+ * @throws Error if a colour contains a comma or a parenthesis
+ */
+function forOldBrowsers(css) {
+  const written = css.replace(/light-dark\(([^,()]+),\s*([^,()]+)\)/g, 'var(--l,$1) var(--d,$2)');
+  if (written.includes('light-dark(')) throw new Error('A colour in light-dark() is not a plain value.');
+  const [light, dark] = ['--l:initial;--d: ', '--l: ;--d:initial'];
+  return `:root{${light}}@media (prefers-color-scheme:dark){:root{${dark}}}[data-theme=light]{${light}}[data-theme=dark]{${dark}}\n${written}`;
+}
+
+const allIcons = JSON.parse(readFileSync(ofPackage('lucide-static', 'icon-nodes.json'), 'utf8'));
+const fonts = await Promise.all(
+  Object.keys(LETTERS).map(async (name) => [name, `${name}.woff2`, await makeFont(name)]),
 );
+const faces = fonts.map(([name, file, font]) => fontFace(name, hashed(file, font)));
+const style = [...faces, forOldBrowsers(withoutComments(readFolder('style').join('\n')))].join('\n');
 const files = {
-  'licensing.css': style + darkBySystem(style),
+  'licensing.css': withoutIndents(withoutComments(style)),
   // Wrap each script in a block, so that their names do not collide.
   'licensing.js': withoutIndents(
     withoutComments(
@@ -58,17 +113,23 @@ const files = {
         .join('')}`,
     ),
   ),
+  ...Object.fromEntries(fonts.map(([, file, font]) => [file, font])),
 };
 
 rmSync(to, { recursive: true, force: true });
 mkdirSync(to, { recursive: true });
+const write = (name, content) => writeFileSync(join(to, name), content);
+const asJson = (value) => `${JSON.stringify(value, null, 2)}\n`;
 const manifest = {};
-for (const [name, text] of Object.entries(files)) {
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  manifest[name] = name.replace('.', `-${hash}.`);
-  writeFileSync(join(to, name), text);
-  writeFileSync(join(to, `${name}.br`), brotliCompressSync(text));
-  writeFileSync(join(to, `${name}.gz`), gzipSync(text, { level: 9 }));
+for (const [name, content] of Object.entries(files)) {
+  manifest[name] = hashed(name, content);
+  write(name, content);
+  // A font is compressed already.
+  if (name.endsWith('.woff2')) continue;
+  write(`${name}.br`, brotliCompressSync(content));
+  write(`${name}.gz`, gzipSync(content, { level: 9 }));
 }
-writeFileSync(join(to, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-copyFileSync(join(bootstrap('package.json'), '../LICENSE'), join(to, 'LICENSE.txt'));
+write('manifest.json', asJson(manifest));
+write('icons.json', asJson(Object.fromEntries(LINE_ICONS.map((name) => [name, allIcons[name]]))));
+for (const name of ['@fontsource-variable/inter', 'lucide-static'])
+  copyFileSync(ofPackage(name, 'LICENSE'), join(to, `LICENSE-${name.split('/').at(-1)}.txt`));

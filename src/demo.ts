@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { giveYear } from '../seeds/year/year';
 import { demoAgency, demoClient, demoClub, demoLicenses, referenceOf, seedDemo } from '../seeds/demo';
 import { environment, packageRoot, readConfig, type Config } from './settings/config';
-import { createCode, OPERATOR_CODE_LIFETIME_MS } from './access/one-time-codes';
+import { createCode, OPERATOR_CODE_TTL_MS } from './access/one-time-codes';
 import { addToken, listTokens, revokeToken } from './access/tokens';
 import { API_PATH } from './licensing/api';
 import { regenerateUpdateXml } from './joomla/regenerate-update-xml';
@@ -130,7 +130,7 @@ function newCode(db: Db): Promise<string> {
     scope: 'write',
     operatorId: null,
   } as const;
-  return createCode(db, operator, OPERATOR_CODE_LIFETIME_MS, new Date());
+  return createCode(db, operator, OPERATOR_CODE_TTL_MS, new Date());
 }
 
 /** An order of the demo's shop. Its event_id makes it count once, even if it is sent again after another start. */

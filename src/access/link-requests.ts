@@ -9,7 +9,7 @@ import type { Db } from '../store/engine/database';
 import { takeLinkSlot } from '../store/link-requests';
 import { findOperatorByEmail } from '../store/operators';
 import { inTransaction } from '../store/engine/transaction';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS, OPERATOR_CODE_LIFETIME_MS } from './one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS, OPERATOR_CODE_TTL_MS } from './one-time-codes';
 import { operatorCodeFor } from './operators';
 
 /** Requests for a mailed one-time link. Neither the response nor its time reveals whether an address is known. */
@@ -92,10 +92,10 @@ export function createLinkCodes(db: Db) {
   ): Promise<string | undefined> => {
     if (kind === 'operator') {
       const codeFor = await operatorCodeFor(db, email);
-      return codeFor && createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, now);
+      return codeFor && createCode(db, codeFor, OPERATOR_CODE_TTL_MS, now);
     }
     const isCustomer = (await findCustomerByDigest(db, customerDigest(email))) === email;
-    return isCustomer ? createCode(db, { kind, email }, CUSTOMER_CODE_LIFETIME_MS, now) : undefined;
+    return isCustomer ? createCode(db, { kind, email }, CUSTOMER_CODE_TTL_MS, now) : undefined;
   };
 }
 

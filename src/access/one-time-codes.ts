@@ -7,8 +7,8 @@ import { generateSecret, secretDigest } from './random-secret';
 
 /** The codes of one-time links. Only their digests are stored, and each signs in once. */
 
-export const OPERATOR_CODE_LIFETIME_MS = 10 * 60 * 1000;
-export const CUSTOMER_CODE_LIFETIME_MS = 60 * 60 * 1000;
+export const OPERATOR_CODE_TTL_MS = 10 * 60 * 1000;
+export const CUSTOMER_CODE_TTL_MS = 60 * 60 * 1000;
 
 export interface OperatorCode {
   kind: 'operator';
@@ -26,16 +26,11 @@ export interface CustomerCode {
   email: string;
 }
 
-export type CodeSubject = OperatorCode | CustomerCode;
-type CodeOf<Kind extends CodeSubject['kind']> = Extract<CodeSubject, { kind: Kind }>;
+export type CodeFor = OperatorCode | CustomerCode;
+type CodeOf<Kind extends CodeFor['kind']> = Extract<CodeFor, { kind: Kind }>;
 
 /** Makes a code. @returns the code, which is not stored */
-export async function createCode(
-  db: Db,
-  codeFor: CodeSubject,
-  lifetimeMs: number,
-  now: Date,
-): Promise<string> {
+export async function createCode(db: Db, codeFor: CodeFor, lifetimeMs: number, now: Date): Promise<string> {
   const code = generateSecret();
   const isOperator = codeFor.kind === 'operator';
   await insertCode(db, {
@@ -56,7 +51,7 @@ export async function createCode(
  * Returns whom a code signs in, without using it. Used, expired and invented codes are not distinguished, and neither
  * is the code of a customer who no longer has a licence.
  */
-export async function findCode<Kind extends CodeSubject['kind']>(
+export async function findCode<Kind extends CodeFor['kind']>(
   db: Db,
   kind: Kind,
   code: string,
@@ -68,7 +63,7 @@ export async function findCode<Kind extends CodeSubject['kind']>(
 }
 
 /** Uses a code. If it is used several times, even in parallel, one use returns the person, and the others undefined. */
-export async function consumeCode<Kind extends CodeSubject['kind']>(
+export async function consumeCode<Kind extends CodeFor['kind']>(
   db: Db,
   kind: Kind,
   code: string,
@@ -80,7 +75,7 @@ export async function consumeCode<Kind extends CodeSubject['kind']>(
   return isFirst ? found : undefined;
 }
 
-async function toCodeFor(db: Db, stored: StoredCode): Promise<CodeSubject | undefined> {
+async function toCodeFor(db: Db, stored: StoredCode): Promise<CodeFor | undefined> {
   if (stored.kind === 'customer') {
     const email = await findCustomerByDigest(db, stored.customerDigest as string);
     return email === undefined ? undefined : { kind: 'customer', email };

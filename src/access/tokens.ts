@@ -9,7 +9,7 @@ import {
   insertToken,
   listTokens,
   retireExpired,
-  setTokenRevoked as revoke,
+  markRevoked as revoke,
   type ApiToken,
 } from '../store/tokens';
 import type { Scope } from './caller';

@@ -11,7 +11,7 @@ import { createAskForXml } from '../doctor/xml-reach';
 import { createMonitoringListener } from '../http/monitoring';
 import { createApp } from '../http/app';
 import { createDatabaseLimiter } from '../http/limits/database-limits';
-import { createClientAddressReader } from '../http/client-address';
+import { createAddressReader } from '../http/client-address';
 import { isUnderPassenger } from '../http/passenger';
 import { createMetrics } from '../http/metrics';
 import type { DownloadSettings } from '../http/downloads';
@@ -171,7 +171,7 @@ export function startService(
     const app = createApp({
       licensing,
       limiter: openLimiter(live, { redis, db, log, onStop }),
-      clientAddress: createClientAddressReader(config.trustedProxies, {
+      clientAddress: createAddressReader(config.trustedProxies, {
         behindPassenger: isHosted(config) && isUnderPassenger(),
       }),
       downloads,

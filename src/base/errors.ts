@@ -28,7 +28,7 @@ type PlainCode =
   /** a document that XML parsers do not accept; the message is the end of a sentence */
   | 'MALFORMED_XML'
   /** a document that would take too much time or memory; the message is a whole sentence */
-  | 'XML_LIMIT_EXCEEDED';
+  | 'XML_TOO_BIG';
 
 /** The base class of errors with a code. `facts` has the details that the message is about. */
 export class CodedError<Code extends string = PlainCode, Facts = undefined> extends Error {

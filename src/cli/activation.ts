@@ -8,7 +8,7 @@ import { withSession, type Session } from './command';
 import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, operateAll, operateWithStatus } from './operate';
 import { activationTable } from './tables';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import { support } from '../texts/operators/en/support';
 
 export function addActivationCommands(program: Command): void {
@@ -58,12 +58,9 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(
-            `${withAsciiForm(added.identifier)} is already activated on licence ${id}.`,
-            {
-              code: 'CONFLICT',
-            },
-          );
+          throw new OperatorError(`${inBothForms(added.identifier)} is already activated on licence ${id}.`, {
+            code: 'CONFLICT',
+          });
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
@@ -71,7 +68,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${withAsciiForm(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
+          `${inBothForms(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
         );
       }),
     );
@@ -89,12 +86,12 @@ function addRemove(activation: Command): void {
         const license = await licenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
-        const followers = (await listFollowers(session.db, activation)).map(withAsciiForm);
+        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
         const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[withAsciiForm(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
+          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
         );
       }),
     );

@@ -6,11 +6,11 @@ import { apacheFiles, APACHE_FILE } from '../joomla/formerly/apache';
 import { OperatorError } from '../licensing/operator-error';
 import { htaccessLines } from '../setup/htaccess';
 import { apacheFile } from './apache-file';
-import { folderName, integerUpTo } from './arguments';
+import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
-import { describeFileDifference, remarksOnInstances, writeServerFiles } from './nginx';
-import { protectedFiles } from './output-file';
+import { describeDifference, remarksOnInstances, writeServerFiles } from './nginx';
+import { ownFiles } from './output-file';
 
 /** The folder from which deploy/apache/site.example.conf includes licensing.conf. */
 const DEFAULT_FOLDER = '/etc/apache2';
@@ -37,7 +37,7 @@ export function addApacheCommand(program: Command): void {
     .option(
       '--instances <count>',
       'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
-      integerUpTo(MAX_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .addOption(formerlyOption())
     .option(
@@ -73,8 +73,8 @@ export function addApacheCommand(program: Command): void {
         output.print(byName, files.map(({ name, text }) => `# ==== ${name} ====\n\n${text}`).join('\n'));
         return;
       }
-      const { written, kept } = await writeServerFiles(folder, files, protectedFiles(config));
-      for (const path of kept) output.note(describeFileDifference(path));
+      const { written, kept } = await writeServerFiles(folder, files, ownFiles(config));
+      for (const path of kept) output.note(describeDifference(path));
       output.print(byName, whatToInclude(folder, files, written));
     });
 }

@@ -27,7 +27,7 @@ export function nonNegativeInteger(text: string): number {
 }
 
 /** Returns a reader for the size of one run. A larger number needs further runs. */
-export function integerUpTo(most: number): (text: string) => number {
+export function upTo(most: number): (text: string) => number {
   return (text) => wholeNumber(text, { least: 1, most });
 }
 

@@ -10,15 +10,15 @@ import { customerOperations } from '../operations/customers';
 import { countMentions } from '../privacy/erase-customer';
 import { CUSTOMER_FILE, exportCustomer } from '../privacy/export-customer';
 import type { Section } from '../privacy/stored-data';
-import { emailAddress, fileName, positiveInteger, integerUpTo } from './arguments';
+import { emailAddress, fileName, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate } from './operate';
 import { escapeInvisible } from './printable';
-import { protectedFiles, writeOutput } from './output-file';
+import { ownFiles, writeOutput } from './output-file';
 import { askYesOrNo, readValue } from './standard-input';
 import { accessJson } from '../licensing/views';
 import { formatFields, formatTable, licenseTable } from './tables';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const EMAIL_ARGUMENT =
   "the customer's e-mail address, or - to read it from standard input, or be asked for it";
@@ -41,12 +41,7 @@ function addShow(customer: Command): void {
       'Shows everything that is stored about a customer: licences, keys, activations, orders, mails, and the latest accesses.',
     )
     .argument('<email>', EMAIL_ARGUMENT)
-    .option(
-      '--limit <n>',
-      `how many licences and seats to show, at most ${MAX_PAGE}`,
-      integerUpTo(MAX_PAGE),
-      50,
-    )
+    .option('--limit <n>', `how many licences and seats to show, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 50)
     .option(
       '--after <id>',
       'the next page: only licences, and seats on licences, with a higher id than this',
@@ -70,11 +65,11 @@ function addShow(customer: Command): void {
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
                 ...shown.flatMap(({ id, activations: own }) =>
-                  own.map((one) => [id, withAsciiForm(one.identifier), one.name, one.ip, one.activated_at]),
+                  own.map((one) => [id, inBothForms(one.identifier), one.name, one.ip, one.activated_at]),
                 ),
                 ...seats.map((one) => [
                   one.license_id,
-                  withAsciiForm(one.identifier),
+                  inBothForms(one.identifier),
                   one.name,
                   one.ip,
                   one.activated_at,
@@ -194,7 +189,7 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
     site === null && installedVersion === null
       ? []
       : [
-          `${site === null ? 'a site' : withAsciiForm(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
+          `${site === null ? 'a site' : inBothForms(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
         ],
   );
   return told.length === 0 ? [] : ['', `Sites that downloads named: ${[...new Set(told)].join(', ')}`];
@@ -277,7 +272,7 @@ function addExport(customer: Command): void {
     .action((email: string, { out }: { out: string }, command: Command) =>
       withSession(command, async ({ db, config, now, output }) => {
         const address = await readValue(email, 'E-mail address');
-        const { licenses, mentions } = await writeOutput(out, protectedFiles(config), CUSTOMER_FILE, (sink) =>
+        const { licenses, mentions } = await writeOutput(out, ownFiles(config), CUSTOMER_FILE, (sink) =>
           exportCustomer(db, address, now, out === '-' ? (text) => sink(escapeInvisible(text)) : sink),
         );
         const text = `Exported: ${countOf(licenses, 'licence')} with all that belongs to ${licenses === 1 ? 'it' : 'them'}, and ${countOf(mentions, 'mention')} elsewhere.`;

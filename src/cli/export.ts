@@ -7,7 +7,7 @@ import { makeFolder } from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { fileName, folderName } from './arguments';
 import { withSession } from './command';
-import { protectedFiles, writeOutput } from './output-file';
+import { ownFiles, writeOutput } from './output-file';
 
 const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   product: ['product'],
@@ -42,7 +42,7 @@ export function addExportCommand(program: Command): void {
     .action(({ out, packages }: { out: string; packages?: string }, command: Command) =>
       withSession(command, async ({ db, config, output }) => {
         if (packages !== undefined) await asCaller(() => makeFolder(resolve(packages)));
-        const counts = await writeOutput(out, protectedFiles(config), EXPORT_FILE, (sink) =>
+        const counts = await writeOutput(out, ownFiles(config), EXPORT_FILE, (sink) =>
           exportRecords(db, sink, {
             ...(packages === undefined
               ? {}

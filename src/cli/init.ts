@@ -22,7 +22,7 @@ import { XML_PATH } from '../joomla/update-xml/location';
 import { describeListen } from '../process/listen';
 import { OperatorError } from '../licensing/operator-error';
 import { addFirstSigningKey } from '../licensing/signing-keys';
-import { inspectTarget, refuseProtected } from '../packages/replace-file';
+import { lookAt, refuseProtected } from '../packages/replace-file';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
 import { fileName, folderName } from './arguments';
 import { createOutput, type Output } from './command';
@@ -88,7 +88,7 @@ async function init({ dryRun = false, ...place }: InitOptions, output: Output): 
   const config = buildConfig(settings, base, file, remarks);
   for (const warning of [...config.warnings, ...describeDifferences(kept, fromEnvironment, file)])
     output.note(warning);
-  await refuseProtected(await inspectTarget(file), databaseFiles(config.database));
+  await refuseProtected(await lookAt(file), databaseFiles(config.database));
 
   let signingKey: string | undefined;
   let { pending } = emptySchemaState();

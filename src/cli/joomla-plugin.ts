@@ -7,7 +7,7 @@ import { productOperations } from '../operations/products';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { operate, type DataOf } from './operate';
-import { protectedFiles, writeZip } from './output-file';
+import { ownFiles, writeZip } from './output-file';
 
 interface Options {
   product: number;
@@ -46,7 +46,7 @@ export function addJoomlaPluginCommand(program: Command): void {
         const { element, address, version } = made;
         const file = join(resolve(out), made.file_name);
         await writeZip(file, Buffer.from(made.zip, 'base64'), (place) =>
-          refuseProtected(place, protectedFiles(config)),
+          refuseProtected(place, ownFiles(config)),
         );
         if (baseUrl !== undefined) await saveBaseUrl(db, productId, baseUrl);
         if (made.xml_site !== null)

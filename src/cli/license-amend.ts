@@ -6,14 +6,7 @@ import type { Plan } from '../licensing/catalogue';
 import { listEvents } from '../licensing/licenses';
 import { licenseKeyOperations } from '../operations/license-keys';
 import { licenseOperations } from '../operations/licenses';
-import {
-  emailAddress,
-  label,
-  metadataChange,
-  nonNegativeInteger,
-  positiveInteger,
-  integerUpTo,
-} from './arguments';
+import { emailAddress, label, metadataChange, nonNegativeInteger, positiveInteger, upTo } from './arguments';
 import { withSession, type Output, type Session } from './command';
 import { KEY_ARGUMENT, licenseArgument, requireLicenseToShow } from './license-argument';
 import { operate, type BodyOf, type DataOf } from './operate';
@@ -149,7 +142,7 @@ function addHistory(license: Command): void {
       'Shows each change of a licence: when it was made, by whom, and what was changed. The latest change is the last.',
     )
     .argument('<key>', KEY_ARGUMENT)
-    .option('--limit <n>', `how many changes to show, at most ${MAX_PAGE}`, integerUpTo(MAX_PAGE), 100)
+    .option('--limit <n>', `how many changes to show, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 100)
     .option('--before <id>', 'only changes before the one with this id', positiveInteger)
     .addHelpText('after', '\nExample:\n  licensing license history 12')
     .action((key: string, { limit, before }: { limit: number; before?: number }, command: Command) =>

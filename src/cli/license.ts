@@ -21,7 +21,7 @@ import {
   nonNegativeInteger,
   oneOf,
   positiveInteger,
-  integerUpTo,
+  upTo,
   usageError,
 } from './arguments';
 import { withSession, type Output, type Session } from './command';
@@ -88,7 +88,7 @@ function addIssue(license: Command): void {
     .option(
       '--count <n>',
       `how many to issue, at most ${MAX_ISSUED}; --json prints them as an array`,
-      integerUpTo(MAX_ISSUED),
+      upTo(MAX_ISSUED),
     )
     .option('--send', 'mail the key to the customer, with the first download and where to enter the key')
     .addHelpText(

@@ -1,7 +1,7 @@
 import { formatTimestampOrNull } from '../base/days';
 import { countOf } from '../base/count-of';
 import { recountAfterImport } from '../figures/statistics';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import { importOperations } from '../operations/imports';
 import type { Target } from '../transfer/moving/plan-map';
 import { TOO_SHORT, type MoveReport, type Sample } from '../transfer/moving/report';
@@ -180,7 +180,7 @@ function describeSample({ before, after }: Sample): string {
     one === null ? 'new key' : one === TOO_SHORT ? 'a short key, unchanged' : `...${one}`;
   const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${countOf(before.keys.length, 'key')}, ${countOf(before.sites.length, 'site')}`;
   const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
-  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(withAsciiForm).join(', ')}`}`;
+  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(inBothForms).join(', ')}`}`;
   return `  ${there}\n    -> ${here}`;
 }
 

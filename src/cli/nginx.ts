@@ -11,16 +11,16 @@ import { explainFileFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { nginxParts, type NginxParts } from '../joomla/formerly/nginx';
 import {
-  inspectTarget,
+  lookAt,
   makeFolder,
   refuseProtected,
   replaceFile,
   type ProtectedFile,
 } from '../packages/replace-file';
-import { folderName, integerUpTo } from './arguments';
+import { folderName, upTo } from './arguments';
 import { createOutput, type Output } from './command';
 import { formerlyOption, planFormerUrls, type FormerlyOptions } from './formerly';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 
 /** The files in nginx/, in the order in which nginx reads them. */
 const FILES = ['upstream.conf', 'licensing.conf', 'site.example.conf'] as const;
@@ -53,7 +53,7 @@ export function addNginxCommand(program: Command): void {
     .option(
       '--instances <count>',
       'forward to the systemd instances licensing@1 to licensing@COUNT, each on its own socket; default: forward to LICENSING_LISTEN',
-      integerUpTo(MAX_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option(
       '--out <dir>',
@@ -72,8 +72,8 @@ export function addNginxCommand(program: Command): void {
       const files = await nginxFiles(config, { serverName, folder, instances, formerly }, output);
       for (const remark of remarks(config, instances)) output.note(remark);
       const { written, kept } =
-        out === undefined ? NOTHING : await writeServerFiles(folder, files, protectedFiles(config));
-      for (const path of kept) output.note(describeFileDifference(path));
+        out === undefined ? NOTHING : await writeServerFiles(folder, files, ownFiles(config));
+      for (const path of kept) output.note(describeDifference(path));
       output.print(
         Object.fromEntries(files.map(({ name, text }) => [name, text])),
         out === undefined
@@ -241,7 +241,7 @@ export interface Written {
 }
 const NOTHING: Written = { written: [], kept: [] };
 
-export function describeFileDifference(path: string): string {
+export function describeDifference(path: string): string {
   return `${path} differs from the new file, and is not changed. The new file is ${path}.new. To compare and replace it: diff -u ${path} ${path}.new; mv ${path}.new ${path}`;
 }
 
@@ -268,7 +268,7 @@ async function writeInFolder(
       const there = existsSync(path) ? await readFile(path, 'utf8') : undefined;
       if (there === text) continue;
       if (there !== undefined) kept.push(path);
-      const place = await inspectTarget(there === undefined ? path : `${path}.new`);
+      const place = await lookAt(there === undefined ? path : `${path}.new`);
       await refuseProtected(place, own);
       await replaceFile(place, (place.there?.mode ?? 0) & 0o775 || 0o644, (sink) => sink(text));
       written.push(place.path);

@@ -13,7 +13,7 @@ import { EXPLICIT_NULL, oneOf, usageError, wholeNumber } from './arguments';
 import type { Session } from './command';
 import type { Db } from '../licensing/licensing';
 import { optionOf } from './hints';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 
 export type { BodyOf, DataOf } from '../operations/kit/operation';
 
@@ -117,7 +117,7 @@ function settingsOf(config: Config, db: Db, now: Date): ManageSettings {
     mailing: mailingOf(config),
     letterhead: letterheadOf(config),
     updateXml: config,
-    ownFiles: protectedFiles(config),
+    ownFiles: ownFiles(config),
     programFolder: packageRoot,
     examine: () => runInProcessChecks(config, db, () => now),
     config,

@@ -4,7 +4,7 @@ import { failures } from '../texts/operators/en/failures';
 import { describeStored, describeWait, type NoMailReason } from '../texts/operators/failures';
 import { orderOperations } from '../operations/orders';
 import { readOrder } from '../orders/views';
-import { emailAddress, label, positiveInteger, integerUpTo } from './arguments';
+import { emailAddress, label, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage, type DataOf } from './operate';
 import { formatFields, formatTable } from './tables';
@@ -107,7 +107,7 @@ function addList(order: Command): void {
     .option('--order <number>', 'only orders with this number in the shop', label)
     .option('--waiting', 'only orders that wait, for example until an article is mapped')
     .option('--without-address', 'only paid orders without an e-mail address, whose keys could not be mailed')
-    .option('--limit <n>', 'how many to list', integerUpTo(500), 100)
+    .option('--limit <n>', 'how many to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',

@@ -6,7 +6,7 @@ import { envFilePath, type Config } from '../settings/config';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import {
-  inspectTarget,
+  lookAt,
   makeFolder,
   PRIVATE,
   replaceFile,
@@ -14,7 +14,7 @@ import {
   writeInto,
   type FileKind,
   type ProtectedFile,
-  type OutputTarget,
+  type OutputFile,
   type Sink,
 } from '../packages/replace-file';
 import { asCaller, asServiceUser } from '../process/rights';
@@ -22,7 +22,7 @@ import { databaseFiles } from '../setup/database';
 import { writeStandardOutput } from './standard-output';
 
 /** Lists the files that no command overwrites: an SQLite database and the settings. */
-export function protectedFiles({ database }: Config): ProtectedFile[] {
+export function ownFiles({ database }: Config): ProtectedFile[] {
   return [...databaseFiles(database), settingsFile()];
 }
 
@@ -44,7 +44,7 @@ export async function writeOutput<T>(
 ): Promise<T> {
   if (path === '-') return produce(toStandardOutput);
   return asCaller(async () => {
-    const place = await inspectTarget(path);
+    const place = await lookAt(path);
     await requireReplaceable(place, own, kind);
     const { there } = place;
     const write = (sink: Sink) => asServiceUser(() => produce(sink));
@@ -63,11 +63,11 @@ export async function writeOutput<T>(
 export function writeZip(
   path: string,
   zip: Buffer,
-  judge: (place: OutputTarget) => Promise<void>,
+  judge: (place: OutputFile) => Promise<void>,
 ): Promise<void> {
   return asCaller(async () => {
     await makeFolder(dirname(path));
-    const place = await inspectTarget(path);
+    const place = await lookAt(path);
     await judge(place);
     await replaceFile(place, 0o644, (_sink, handle) => handle.writeFile(zip));
   });
@@ -79,7 +79,7 @@ export function writeZip(
  * @throws OperatorError; the file is unchanged then
  */
 export async function changeFile(path: string, change: (before: string) => string): Promise<void> {
-  const place = await inspectTarget(path);
+  const place = await lookAt(path);
   const { target, there } = place;
   // Refuse a device or a pipe: a file in its place would break it for every user.
   if (there && !there.isFile()) throw new OperatorError(`${path} was not written: it is not a file.`);

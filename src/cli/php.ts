@@ -1,21 +1,15 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../settings/config';
-import { GENERATED_FILE_HEADER, makePhpClient } from '../joomla/php-client';
-import {
-  inspectTarget,
-  makeFolder,
-  replaceFile,
-  requireReplaceable,
-  type FileKind,
-} from '../packages/replace-file';
+import { FILE_HEADER, makePhpClient } from '../joomla/php-client';
+import { lookAt, makeFolder, replaceFile, requireReplaceable, type FileKind } from '../packages/replace-file';
 import { asCaller } from '../process/rights';
 import { createOutput } from './command';
 
 /** The files that this command may replace. It never replaces another file of the extension. */
 const CLIENT_FILE: FileKind = {
   name: 'an earlier file of this command',
-  isOne: (beginning) => beginning.startsWith(GENERATED_FILE_HEADER),
+  isOne: (beginning) => beginning.startsWith(FILE_HEADER),
 };
 
 export function addPhpCommand(program: Command): void {
@@ -37,7 +31,7 @@ export function addPhpCommand(program: Command): void {
       await asCaller(async () => {
         await makeFolder(folder);
         const placed = await Promise.all(
-          files.map(async ({ name, text }) => ({ place: await inspectTarget(join(folder, name)), text })),
+          files.map(async ({ name, text }) => ({ place: await lookAt(join(folder, name)), text })),
         );
         // Check all files before writing the first one.
         for (const { place } of placed) await requireReplaceable(place, [], CLIENT_FILE);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { includedProducts, namesOf, readCatalogue, type Includes } from '../licensing/bundles';
-import type { RegeneratedXml } from '../joomla/regenerate-update-xml';
+import type { XmlResult } from '../joomla/regenerate-update-xml';
 import { productOperations } from '../operations/products';
 import { reportedSiteOperations } from '../operations/reported-sites';
 import {
@@ -11,14 +11,14 @@ import {
   productIds,
   requireChange,
   noneOr,
-  integerUpTo,
+  upTo,
   webAddress,
 } from './arguments';
 import { withSession } from './command';
 import { optionFields, operate, operateAll } from './operate';
 import { formatFields, formatTable } from './tables';
-import { regenerateQuietly, describeRegeneration } from './update-xml';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { regenerateQuietly, describeXml } from './update-xml';
+import { inBothForms } from '../licensing/core/identifiers';
 
 const { addProduct, updateProduct } = productOperations;
 
@@ -90,19 +90,14 @@ function addEdit(product: Command): void {
       withSession(command, async (session) => {
         const body = optionFields(updateProduct, options);
         requireChange(command, ...Object.values(body));
-        const seen: { xml?: RegeneratedXml } = {};
+        const seen: { xml?: XmlResult } = {};
         const followXml = async () => (seen.xml = await regenerateQuietly(session, id));
         const edited = await operate(session, updateProduct, { path: { id }, body, followXml });
         // The update XML contains no other field of a product.
         const isInXml = body.name !== undefined || body.element !== undefined;
         const line =
           seen.xml && isInXml
-            ? await describeRegeneration(
-                session,
-                id,
-                `Product ${id} IS changed, but not in its update XML`,
-                seen.xml,
-              )
+            ? await describeXml(session, id, `Product ${id} IS changed, but not in its update XML`, seen.xml)
             : [];
         session.output.print(edited, [`Product ${id} is changed: ${edited.name}.`, ...line].join('\n'));
       }),
@@ -189,7 +184,7 @@ function addSites(product: Command): void {
       "Shows which versions customers' sites run, as the plugin for Joomla reports them, and lists sites with an older version, a page at a time.",
     )
     .argument('<id>', 'product id', positiveInteger)
-    .option('--limit <n>', 'how many sites to list', integerUpTo(500), 100)
+    .option('--limit <n>', 'how many sites to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',
@@ -216,7 +211,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                withAsciiForm(one.site),
+                inBothForms(one.site),
                 one.version,
                 one.at,
                 one.license_id,

@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { requireUpdateXmlSettings } from '../joomla/update-xml/write';
-import {
-  readUpdateXmlState,
-  type RegeneratedXml,
-  type UpdateXmlState,
-} from '../joomla/regenerate-update-xml';
+import { readUpdateXmlState, type XmlResult, type UpdateXmlState } from '../joomla/regenerate-update-xml';
 import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
@@ -17,14 +13,14 @@ import { withSession, type Session } from './command';
 import { withDatabaseHint } from '../setup/database';
 import { describeError } from './describe-error';
 import { operate, operateAll } from './operate';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 import {
   writeCommand,
   ALLOW_DOWNGRADE,
   describeWritten,
   regenerateQuietly,
   regenerateAndDescribe,
-  describeRegeneration,
+  describeXml,
   stateJson,
   writeAndLint,
   writtenJson,
@@ -165,7 +161,7 @@ function addEdit(release: Command): void {
           requireChange(command, options.changelog, options.changelogFile, security);
           const changelog = await changelogOf(options);
           const { id } = await requireRelease(session.db, options.product, options.version.trim());
-          const seen: { xml?: RegeneratedXml } = {};
+          const seen: { xml?: XmlResult } = {};
           const edited = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { changelog, security },
@@ -175,7 +171,7 @@ function addEdit(release: Command): void {
           // A draft is offered to no customer.
           const line =
             seen.xml && state !== 'draft'
-              ? await describeRegeneration(session, product, `Version ${version} is changed`, seen.xml)
+              ? await describeXml(session, product, `Version ${version} is changed`, seen.xml)
               : [];
           const notice = security === true ? noticeLine(product, edited) : [];
           session.output.print(
@@ -213,14 +209,14 @@ function addRollout(release: Command): void {
       ) =>
         withSession(command, async (session) => {
           const { id } = await requireRelease(session.db, product, version.trim());
-          const seen: { xml?: RegeneratedXml } = {};
+          const seen: { xml?: XmlResult } = {};
           const changed = await operate(session, releaseOperations.updateRelease, {
             path: { id },
             body: { rollout },
             followXml: async () => (seen.xml = await regenerateQuietly(session, product)),
           });
           const what = `Version ${changed.version} is for ${describeShare(changed.rollout)}`;
-          const line = seen.xml ? await describeRegeneration(session, product, what, seen.xml) : [];
+          const line = seen.xml ? await describeXml(session, product, what, seen.xml) : [];
           session.output.print(changed, [`${what}.`, ...line].join('\n'));
         }),
     );
@@ -334,14 +330,7 @@ function requireXml(
   productId: number,
   writeXml: PublishOptions['writeXml'],
 ): Promise<void> {
-  return requireUpdateXmlSettings(
-    db,
-    productId,
-    outOf(writeXml),
-    process.cwd(),
-    protectedFiles(config),
-    config,
-  );
+  return requireUpdateXmlSettings(db, productId, outOf(writeXml), process.cwd(), ownFiles(config), config);
 }
 
 interface XmlWanted {

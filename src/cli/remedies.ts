@@ -79,10 +79,10 @@ const OF_ACTIONS: {
 };
 
 /** Returns the remedy of a finding, often with a command at its end; null if there is none. */
-export function findingRemedy({ code, facts, action }: Finding): string | null {
+export function remedyFor({ code, facts, action }: Finding): string | null {
   // The finding contains another one, about the request.
   if (code === 'IN_ACCESS_LOG')
-    return findingRemedy({
+    return remedyFor({
       ...(facts as StateFacts['IN_ACCESS_LOG']).access,
       action,
       since: null,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { asDecimal } from '../base/currency';
 import { renewalOperations } from '../operations/renewals';
-import { positiveInteger, integerUpTo } from './arguments';
+import { positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage } from './operate';
 import { formatTable } from './tables';
@@ -72,7 +72,7 @@ export function addNotRenewedCommand(program: Command): void {
     .option('--product <id>', 'only of this product', positiveInteger)
     .option('--plan <id>', 'only on this plan', positiveInteger)
     .option('--month <month>', 'only licences whose paid end was in this month, such as 2026-11')
-    .option('--limit <n>', 'how many to list', integerUpTo(500), 100)
+    .option('--limit <n>', 'how many to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText('after', '\nExample:\n  licensing not-renewed --product 42 --month 2026-10')
     .action(

@@ -7,15 +7,15 @@ import { OperatorError } from '../licensing/operator-error';
 import { countOf } from '../base/count-of';
 import { readText } from '../setup/files';
 import { removeFromJournal, appendToJournal, readJournal, SETUP_STATE_DIR } from '../setup/journal';
-import { asUser, runProgram, exitsWithZero } from '../setup/machine';
+import { asUser, runLine, exitsWithZero } from '../setup/machine';
 import { requireSystemd, unitProperty } from '../setup/units';
-import { folderName, integerUpTo, usageError } from './arguments';
+import { folderName, upTo, usageError } from './arguments';
 import { createOutput, type Output } from './command';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   lockMachineChanges,
   DATA,
-  CURRENT_LINK,
+  CURRENT,
   commandLineOf,
   runningTree,
   packagedUnit,
@@ -23,7 +23,7 @@ import {
   requireRoot,
   SETTINGS,
   settingsOfUnit,
-  throwIfStopRequested,
+  throwIfStopped,
   UNIT,
   USER,
 } from './machine/place';
@@ -57,7 +57,7 @@ export function addSetupCommand(program: Command): void {
     .option(
       '--instances <count>',
       'the number of processes; default: two, or one on a machine with less than 1 GB of memory',
-      integerUpTo(MAX_INSTANCES),
+      upTo(MAX_INSTANCES),
     )
     .option('--ca <file>', "CA certificates in PEM form that may have signed the site's certificate", caFile)
     .option('--dry-run', 'only print what would be changed')
@@ -101,7 +101,7 @@ async function setUp(
   const planned: { step: string; changes: string[] }[] = [];
   for (const step of setupSteps(setup)) {
     planned.push({ step: step.title, changes: (await step.look()).map(({ words }) => words) });
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
   }
   if (dryRun) {
     output.print({ changed: false, steps: planned }, () =>
@@ -119,7 +119,7 @@ async function setUp(
       ),
     );
     for (const change of changes) {
-      throwIfStopRequested('Run it again to continue from here, or undo the changes: licensing setup --undo');
+      throwIfStopped('Run it again to continue from here, or undo the changes: licensing setup --undo');
       const entry = await change.make();
       if (entry !== undefined) await appendToJournal(entry);
       made++;
@@ -190,12 +190,9 @@ async function examine(
   // Replace root's environment, which the service does not have.
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: envFile };
   const { code, stdout, stderr } = await withAuthority(address, (options) =>
-    runProgram(
-      asUser(USER, webServer.group, commandLineOf(CURRENT_LINK, ['doctor', '--url', address, ...options])),
-      {
-        env,
-      },
-    ),
+    runLine(asUser(USER, webServer.group, commandLineOf(CURRENT, ['doctor', '--url', address, ...options])), {
+      env,
+    }),
   );
   output.note(stdout.trimEnd());
   if (code !== 0 && stdout === '') output.note(stderr.trimEnd());
@@ -258,7 +255,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
   const remarks: string[] = [];
   if (!dryRun)
     for (const [i, one] of made.entries()) {
-      throwIfStopRequested('Run it again to undo the rest.');
+      throwIfStopped('Run it again to undo the rest.');
       output.note(words[i] ?? '');
       remarks.push(...(await undo(one)));
       await removeFromJournal(one);
@@ -269,7 +266,7 @@ async function takeBack(dryRun: boolean, output: Output): Promise<void> {
       ? [...words, 'Nothing was changed.'].join('\n')
       : [
           ...remarks,
-          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT_LINK}), the packages and update XMLs in ${DATA}, ` +
+          `The changes are undone. These stay: the tables, the settings with LICENSING_KEY_SECRET (${SETTINGS}, or .env in ${CURRENT}), the packages and update XMLs in ${DATA}, ` +
             `their owner, the user ${USER}, the web server's licensing.log, and the program's folder. ${SETUP_STATE_DIR} has copies of the site's files. docs/remove.md shows how to remove these as well.`,
           ...(packaged === undefined ? [] : [`To remove the package too: apt-get remove ${packaged}`]),
         ].join('\n'),

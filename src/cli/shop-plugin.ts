@@ -5,7 +5,7 @@ import { makeShopPlugin, SHOP_TITLES } from '../joomla/shop-plugin';
 import { PLUGIN_KINDS, type PluginKind } from '../orders/shop-kinds';
 import { refuseProtected } from '../packages/replace-file';
 import { withSession } from './command';
-import { protectedFiles, writeZip } from './output-file';
+import { ownFiles, writeZip } from './output-file';
 
 export function addPlugin(shop: Command): void {
   shop
@@ -23,7 +23,7 @@ export function addPlugin(shop: Command): void {
       withSession(command, async ({ config, output }) => {
         const made = await makeShopPlugin({ kind }, config.operatorUrl, packageRoot);
         const file = join(resolve(out), made.fileName);
-        await writeZip(file, made.zip, (place) => refuseProtected(place, protectedFiles(config)));
+        await writeZip(file, made.zip, (place) => refuseProtected(place, ownFiles(config)));
         const address = config.operatorUrl ?? null;
         output.print(
           { kind, file, element: made.element, version: made.version, address },

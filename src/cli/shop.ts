@@ -30,7 +30,7 @@ import {
   oneOf,
   requireChange,
   noneOr,
-  integerUpTo,
+  upTo,
   asUsageError,
   webAddress,
 } from './arguments';
@@ -440,7 +440,7 @@ function addMessages(shop: Command): void {
       `only those with this result: ${MESSAGE_RESULTS.join(', ')}`,
       oneOf(MESSAGE_RESULTS),
     )
-    .option('--limit <n>', `how many to list, at most ${MAX_PAGE}`, integerUpTo(MAX_PAGE), 50)
+    .option('--limit <n>', `how many to list, at most ${MAX_PAGE}`, upTo(MAX_PAGE), 50)
     .addHelpText(
       'after',
       '\nunmatched: for example, a refund of a payment that no message has reported. It runs automatically once one does.\nunreadable: it contains no order, for the reason in the list.\nqueued: it will be processed within a minute.\n\nExample:\n  licensing shop messages stripe --result unmatched',

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { formatTimestamp } from '../base/days';
-import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../access/one-time-codes';
+import { createCode, OPERATOR_CODE_TTL_MS } from '../access/one-time-codes';
 import { API_PATH } from '../licensing/api';
 import { readPublicUrl, type Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
@@ -36,9 +36,9 @@ export function addSignInCommand(program: Command): void {
           );
         const name = actor.replace(/^operator:/, '');
         const codeFor = { kind: 'operator', actor, name, scope, operatorId: null } as const;
-        const code = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, now);
+        const code = await createCode(db, codeFor, OPERATOR_CODE_TTL_MS, now);
         const url = `${site}${API_PATH}/pages/enter/${code}`;
-        const expiresAt = formatTimestamp(new Date(now.getTime() + OPERATOR_CODE_LIFETIME_MS));
+        const expiresAt = formatTimestamp(new Date(now.getTime() + OPERATOR_CODE_TTL_MS));
         output.print({ url, expires_at: expiresAt }, url);
         output.note(`Open it before ${expiresAt}. It works once: do not pass it on.`);
         if (baseUrl === undefined && config.operatorUrl === undefined)

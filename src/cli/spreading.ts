@@ -3,7 +3,7 @@ import { reportedSiteOperations } from '../operations/reported-sites';
 import { withSession } from './command';
 import { operateAll } from './operate';
 import { formatTable } from './tables';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 
 export function addSpreadingCommand(program: Command): void {
   program
@@ -31,7 +31,7 @@ export function addSpreadingCommand(program: Command): void {
                 one.networks,
                 one.most,
                 one.at,
-                [...new Set(one.sites.map(({ site }) => withAsciiForm(site)))].slice(0, 3).join(', ') || null,
+                [...new Set(one.sites.map(({ site }) => inBothForms(site)))].slice(0, 3).join(', ') || null,
               ]),
               'No key seems to be shared.',
             ),

@@ -4,7 +4,7 @@ import { liveStatus, paidUntil } from '../licensing/core/states';
 import type { License } from '../licensing/licenses';
 import type { activationJson } from '../licensing/views';
 import { printable } from './printable';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 
 /** Formats a table of licences. */
 export function licenseTable(licenses: License[], now: Date): string {
@@ -42,7 +42,7 @@ export function activationTable(
       ...(withHolds ? ['HELD UNTIL'] : []),
     ],
     activations.map((one) => [
-      ...[withAsciiForm(one.identifier), one.name, one.ip, one.activated_at],
+      ...[inBothForms(one.identifier), one.name, one.ip, one.activated_at],
       ...(withFree ? [one.free ? 'free' : 'one'] : []),
       ...(withKeys ? [one.key_id === mainKeyId ? 'main' : one.key_id] : []),
       ...(withHolds ? [one.held_until] : []),

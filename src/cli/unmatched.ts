@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { unmatchedOperations } from '../operations/unmatched';
 import { UNMATCHED_STATES, type Unmatched } from '../orders/unmatched-views';
-import { oneOf, positiveInteger, integerUpTo } from './arguments';
+import { oneOf, positiveInteger, upTo } from './arguments';
 import { withSession } from './command';
 import { operate, operatePage } from './operate';
 import { formatTable } from './tables';
@@ -33,7 +33,7 @@ function addList(unmatched: Command): void {
     .description('Lists unmatched events, newest first, a page at a time.')
     .option('--shop <name>', 'only of this shop')
     .option('--state <state>', `one of ${UNMATCHED_STATES.join(', ')}`, oneOf(UNMATCHED_STATES), 'open')
-    .option('--limit <n>', 'how many to list', integerUpTo(500), 100)
+    .option('--limit <n>', 'how many to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
     .addHelpText(
       'after',

@@ -6,7 +6,7 @@ import { requireWebAddress } from '../joomla/addresses';
 import { changelogBeside } from '../joomla/changelog';
 import { EXTENSION_CLIENTS, EXTENSION_TYPES, type ExtensionType } from '../joomla/extension-types';
 import type { LintFinding } from '../joomla/lint/report';
-import type { SimulatedSite } from '../joomla/updater/offer';
+import type { SiteSystem } from '../joomla/updater/offer';
 import { DEFAULT_TARGET_PLATFORM } from '../joomla/target-platform';
 import { DATABASES, DEFAULT_PHP_MINIMUM, type DatabaseMinimums } from '../joomla/update-xml/saved-options';
 import type { UpdateXmlInput } from '../joomla/update-xml/settings';
@@ -14,11 +14,7 @@ import { writeUpdateXml, type WrittenXml } from '../joomla/update-xml/write';
 import { lintUpdateXml, lintUpdateXmlAt, type LintOptions } from '../joomla/lint/lint';
 import { readPublished } from '../joomla/lint/published';
 import { ASSUMED_JOOMLA, tryUpdate, type UpdateVerdict } from '../joomla/updater/try';
-import {
-  regenerateUpdateXml,
-  type RegeneratedXml,
-  type UpdateXmlState,
-} from '../joomla/regenerate-update-xml';
+import { regenerateUpdateXml, type XmlResult, type UpdateXmlState } from '../joomla/regenerate-update-xml';
 import { explainReadFault } from '../packages/file-faults';
 import { packagePath } from '../packages/package-files';
 import { OperatorError } from '../licensing/operator-error';
@@ -29,7 +25,7 @@ import { createOutput, withSession, type Output, type Session } from './command'
 import { withDatabaseHint, isWithoutDatabase, withCurrentDatabase } from '../setup/database';
 import { describeError } from './describe-error';
 import { printable } from './printable';
-import { protectedFiles } from './output-file';
+import { ownFiles } from './output-file';
 import { FROM_STANDARD_INPUT, readValue } from './standard-input';
 
 interface WriteOptions extends Omit<UpdateXmlInput, 'tag'> {
@@ -42,7 +38,7 @@ interface TryOptions {
   installed: string;
   joomla: string;
   php: string;
-  database?: SimulatedSite['database'];
+  database?: SiteSystem['database'];
   minimumStability: Stability;
   ca?: string[];
   element?: string;
@@ -209,7 +205,7 @@ export async function writeAndLint(
   given: UpdateXmlInput,
 ): Promise<WrittenXml> {
   const { db, config } = session;
-  const written = await writeUpdateXml(db, productId, given, process.cwd(), protectedFiles(config), config);
+  const written = await writeUpdateXml(db, productId, given, process.cwd(), ownFiles(config), config);
   await noteWritten(session, productId, written);
   return written;
 }
@@ -225,20 +221,20 @@ export async function regenerateAndDescribe(
   what: string,
 ): Promise<{ json: ReturnType<typeof stateJson>; line: string[] }> {
   const followed = await regenerateQuietly(session, productId);
-  return { json: stateJson(followed), line: await describeRegeneration(session, productId, what, followed) };
+  return { json: stateJson(followed), line: await describeXml(session, productId, what, followed) };
 }
 
 /** Writes the update XML after a change, without notes. */
-export function regenerateQuietly({ db, config }: Session, productId: number): Promise<RegeneratedXml> {
-  return regenerateUpdateXml(db, config, productId, { own: protectedFiles(config) });
+export function regenerateQuietly({ db, config }: Session, productId: number): Promise<XmlResult> {
+  return regenerateUpdateXml(db, config, productId, { own: ownFiles(config) });
 }
 
 /** Notes the outcome for the update XML of a change. @returns the line for the text */
-export async function describeRegeneration(
+export async function describeXml(
   session: Session,
   productId: number,
   what: string,
-  { state, written, fault }: RegeneratedXml,
+  { state, written, fault }: XmlResult,
 ): Promise<string[]> {
   if (written) await noteWritten(session, productId, written);
   if (state === 'stale')
@@ -387,7 +383,7 @@ function databaseMinimums(text: string): DatabaseMinimums {
   );
 }
 
-function siteDatabase(text: string): NonNullable<SimulatedSite['database']> {
+function siteDatabase(text: string): NonNullable<SiteSystem['database']> {
   const [, type = '', version = ''] = /^\s*([a-z]+)=([0-9][0-9A-Za-z.+-]*)\s*$/.exec(text) ?? [];
   if (!(DATABASES as readonly string[]).includes(type))
     throw new InvalidArgumentError(

@@ -17,7 +17,7 @@ import {
 import { readText, writeText } from '../setup/files';
 import { appendToJournal, readJournal, SETUP_STATE_DIR, lastWrittenText } from '../setup/journal';
 import { heldLock } from '../setup/lock';
-import { asUser, lastLines, runProgram, runOrThrow } from '../setup/machine';
+import { asUser, lastLines, runLine, runOrThrow } from '../setup/machine';
 import { readInstances, requireSystemd, rollingRestart, unitProperty, waitUntilReady } from '../setup/units';
 import { fileName, usageError } from './arguments';
 import { createOutput, type Output } from './command';
@@ -25,14 +25,14 @@ import { withDatabase } from '../setup/database';
 import { caFile, keepAuthority, withAuthority } from './machine/authority';
 import {
   lockMachineChanges,
-  CURRENT_LINK,
+  CURRENT,
   commandLineOf,
   NGINX_FILES,
   packagedUnit,
   packageOwning,
   requireRoot,
   settingsOfUnit,
-  throwIfStopRequested,
+  throwIfStopped,
   currentTree,
   UNIT,
   UNIT_FILE,
@@ -120,7 +120,7 @@ async function readLive(): Promise<Live> {
   const tree = currentTree();
   const version = tree === undefined ? undefined : versionOfTree(tree);
   if (tree === undefined || version === undefined)
-    throw new OperatorError(`Nothing is installed in ${CURRENT_LINK}. "licensing setup" installs it.`);
+    throw new OperatorError(`Nothing is installed in ${CURRENT}. "licensing setup" installs it.`);
   const unit = packagedUnit() ?? UNIT_FILE;
   const envFile = await settingsOfUnit(readText(unit) ?? '');
   const config = readConfig({ LICENSING_ENV_FILE: envFile });
@@ -191,11 +191,11 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
   const isPackage = path.endsWith('.deb');
   if (live.owner !== undefined && !isPackage)
     throw new OperatorError(
-      `The program in ${CURRENT_LINK} belongs to the package ${live.owner}: give the .deb of the new version. Nothing was changed.`,
+      `The program in ${CURRENT} belongs to the package ${live.owner}: give the .deb of the new version. Nothing was changed.`,
     );
   if (live.owner === undefined && isPackage)
     throw new OperatorError(
-      `The program in ${CURRENT_LINK} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
+      `The program in ${CURRENT} was not installed as a package: give the archive of the new version (.tar.gz). Nothing was changed.`,
     );
   if (isPackage) return upgradePackage(live, path, withBackup, output);
   refuseDataIn(live);
@@ -206,7 +206,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
     await moveSettingsToEtc(live.tree, next.path);
     const { completed } = await requireMigratable(live, next.path);
     output.note(`The new version ${next.version} is in ${next.path}.`);
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
     const cutOff =
       last !== undefined && isCutOff(live, last) && haveOther(completed, last) ? last : undefined;
     if (cutOff !== undefined)
@@ -217,7 +217,7 @@ async function upgrade(live: Live, given: string, withBackup: boolean, output: O
       completed,
       backup: withBackup ? await backUp(live, `before-${next.version}`, output) : undefined,
     };
-    throwIfStopRequested('Nothing was changed.');
+    throwIfStopped('Nothing was changed.');
     made = {
       at: new Date().toISOString(),
       from: { version: live.version, tree: futurePath(live.tree) },
@@ -252,7 +252,7 @@ function isCutOff({ tree, version, owner }: Live, made: Upgrade): boolean {
     owner === undefined &&
     made.to.tree !== tree &&
     made.from.version === version &&
-    (made.from.tree === tree || tree === CURRENT_LINK)
+    (made.from.tree === tree || tree === CURRENT)
   );
 }
 
@@ -273,7 +273,7 @@ async function isChangedSince(live: Live, made: Upgrade): Promise<boolean> {
 function refuseDataIn({ tree, config }: Live): void {
   const { packagesDir, xmlDir, database } = config;
   const paths = [packagesDir, xmlDir, ...(database.kind === 'sqlite' ? [dirname(database.path)] : [])];
-  const inside = paths.filter((one) => isWithin(one, [tree, CURRENT_LINK]));
+  const inside = paths.filter((one) => isWithin(one, [tree, CURRENT]));
   if (inside.length > 0)
     throw new OperatorError(
       `${inside.join(', ')} is in the program's folder, which a new version replaces. Nothing was changed. First move it to /var/lib/licensing, set its new path in .env, and restart the service.`,
@@ -305,12 +305,12 @@ async function requireMigratable(live: Live, tree: string): Promise<{ completed:
 
 function runAsService(live: Live, tree: string, args: string[]) {
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin', LICENSING_ENV_FILE: settingsIn(live, tree) };
-  return runProgram(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
+  return runLine(asUser(live.user, live.group, commandLineOf(tree, args)), { env });
 }
 
 /** Returns the settings file for another tree: a file inside the program's folder moves with it. */
 function settingsIn({ envFile, tree: from }: Live, tree: string): string {
-  const inside = [CURRENT_LINK, from].find((folder) => isWithin(envFile, [folder]));
+  const inside = [CURRENT, from].find((folder) => isWithin(envFile, [folder]));
   return inside === undefined ? envFile : join(tree, envFile.slice(inside.length));
 }
 
@@ -359,7 +359,7 @@ async function swap(live: Live, next: NewTree, output: Output): Promise<void> {
 
 /** Removes old trees, except those of this version and of a rollback. A checkout may contain a person's own work. */
 async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): Promise<void> {
-  const kept = [realpathSync(CURRENT_LINK), next.path, readUpgrade()?.from.tree];
+  const kept = [realpathSync(CURRENT), next.path, readUpgrade()?.from.tree];
   const old =
     last?.to.tree === live.tree
       ? last.from
@@ -369,7 +369,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
   if (
     old !== undefined &&
     !kept.includes(old.tree) &&
-    isWithin(old.tree, [dirname(CURRENT_LINK)]) &&
+    isWithin(old.tree, [dirname(CURRENT)]) &&
     !existsSync(join(old.tree, '.git'))
   )
     await rm(old.tree, { recursive: true, force: true });
@@ -378,7 +378,7 @@ async function removeOld(live: Live, next: NewTree, last: Upgrade | undefined): 
 /** Updates HOME, and the journal's record of its link, which undo compares. */
 async function lead(tree: string): Promise<void> {
   await switchCurrentLink(tree);
-  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === CURRENT_LINK);
+  const link = readJournal().made.find((one) => one.kind === 'link' && one.path === CURRENT);
   if (link?.kind === 'link') await appendToJournal({ ...link, to: tree });
 }
 
@@ -402,7 +402,7 @@ async function followUnit(from: string, to: string, output: Output): Promise<voi
   if (there === undefined || after === undefined || there === after) return;
   if (there !== before)
     return output.note(
-      `${UNIT_FILE} was changed by hand and stays. The file of the new version: ${join(CURRENT_LINK, 'deploy', UNIT)}`,
+      `${UNIT_FILE} was changed by hand and stays. The file of the new version: ${join(CURRENT, 'deploy', UNIT)}`,
     );
   await writeText(UNIT_FILE, after);
   // Update the record that undo compares with the unit.
@@ -417,7 +417,7 @@ async function finish(live: Live, tree: string, output: Output): Promise<void> {
   for (const one of BY_HAND) await followWebServer(live, tree, one, output);
   const isSetUp = readJournal().made.some(({ kind }) => kind === 'site');
   if (isSetUp && joomlaRoot !== undefined && publicUrl !== undefined) {
-    const { code, stdout, stderr } = await runProgram(
+    const { code, stdout, stderr } = await runLine(
       commandLineOf(tree, ['setup', '--joomla-root', joomlaRoot, '--url', publicUrl, '--json']),
       { pass: heldLock() },
     );
@@ -471,7 +471,7 @@ async function followWebServer(
     '--instances',
     String(live.instances.length || 1),
   ];
-  const before = await filesBy(live, live.tree === CURRENT_LINK ? futureOrHome() : live.tree, args);
+  const before = await filesBy(live, live.tree === CURRENT ? futureOrHome() : live.tree, args);
   const after = await filesBy(live, tree, args);
   const [changed, replaced]: [string[], { path: string; text: string }[]] = [[], []];
   for (const [name, text] of Object.entries(after)) {
@@ -485,7 +485,7 @@ async function followWebServer(
   }
   if (changed.length === 0) return;
   output.note(`${unit}: ${changed.join(', ')}`);
-  const { code, stderr } = await runProgram(test);
+  const { code, stderr } = await runLine(test);
   if (code !== 0) {
     for (const { path, text } of replaced) await writeText(path, text);
     throw new OperatorError(
@@ -496,7 +496,7 @@ async function followWebServer(
 }
 
 function futureOrHome(): string {
-  return readUpgrade()?.from.tree ?? CURRENT_LINK;
+  return readUpgrade()?.from.tree ?? CURRENT;
 }
 
 async function filesBy(live: Live, tree: string, args: string[]): Promise<Record<string, string>> {
@@ -510,27 +510,27 @@ async function upgradePackage(live: Live, file: string, withBackup: boolean, out
     throw new OperatorError(
       `${file} is the package ${name}, but ${live.owner ?? ''} is installed. Nothing was changed.`,
     );
-  const { completed } = await statusWith(live, CURRENT_LINK);
-  throwIfStopRequested('Nothing was changed.');
+  const { completed } = await statusWith(live, CURRENT);
+  throwIfStopped('Nothing was changed.');
   const old = await repack(name, join(SETUP_STATE_DIR, 'packages'));
   const backup = withBackup ? await backUp(live, `before-${version}`, output) : undefined;
-  throwIfStopRequested('Nothing was changed.');
+  throwIfStopped('Nothing was changed.');
   await writeUpgrade({
     at: new Date().toISOString(),
-    from: { version: live.version, tree: CURRENT_LINK, package: old },
-    to: { version, tree: CURRENT_LINK },
+    from: { version: live.version, tree: CURRENT, package: old },
+    to: { version, tree: CURRENT },
     ...(backup && { backup }),
     completed,
   });
   const before = await startsOf(live.instances);
   // Its own scripts migrate, and restart in turns, as with apt-get.
   await installPackage(file, output);
-  await migrateWith(live, CURRENT_LINK, output);
+  await migrateWith(live, CURRENT, output);
   const after = await startsOf(live.instances);
   await restart({ ...live, instances: live.instances.filter((_, i) => after[i] === before[i]) }, output);
-  await finish(live, CURRENT_LINK, output);
+  await finish(live, CURRENT, output);
   output.print(
-    { from: live.version, to: version, tree: CURRENT_LINK },
+    { from: live.version, to: version, tree: CURRENT },
     `Version ${version} runs. "licensing upgrade --back" returns to ${live.version}.`,
   );
 }
@@ -564,7 +564,7 @@ async function goBack(live: Live, output: Output): Promise<void> {
   if (isCutOff(live, made)) return goBackBefore(live, made, output);
   if (from.package === undefined && live.tree !== to.tree)
     throw new OperatorError(
-      `The upgrade from ${from.version} installed ${to.tree}, but ${CURRENT_LINK} now links to ${live.tree}. Nothing was changed.`,
+      `The upgrade from ${from.version} installed ${to.tree}, but ${CURRENT} now links to ${live.tree}. Nothing was changed.`,
     );
   if (!existsSync(from.package ?? from.tree))
     throw new OperatorError(
@@ -613,7 +613,7 @@ async function goBackPackage(live: Live, made: Upgrade, old: string, output: Out
   const left = live.instances.filter((_, i) => after[i] === before[i]);
   await startAgain({ ...live, instances: left }, isOther, output);
   await writeUpgrade(undefined);
-  await finish(live, CURRENT_LINK, output);
+  await finish(live, CURRENT, output);
 }
 
 /** Reports whether the tables differ. Only then the backup is restored, because that loses everything written since. */
@@ -666,7 +666,7 @@ async function keepReplaced(live: Live, output: Output): Promise<string> {
   try {
     return (await backUp(live, `after-${live.version}`, output)).file;
   } catch (error) {
-    if (live.instances.length > 0) await runProgram(['systemctl', 'start', ...live.instances]);
+    if (live.instances.length > 0) await runLine(['systemctl', 'start', ...live.instances]);
     throw error;
   }
 }

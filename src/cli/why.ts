@@ -11,7 +11,7 @@ import type { SupportCase } from '../support/support-case';
 import { positiveInteger } from './arguments';
 import { withSession } from './command';
 import { printable } from './printable';
-import { findingRemedy, UNTRACED } from './remedies';
+import { remedyFor, UNTRACED } from './remedies';
 import { readValue } from './standard-input';
 import { licenseTable } from './tables';
 
@@ -64,7 +64,7 @@ function accessJson({ count, firstAt, lastAt, access, ...finding }: AccessFindin
 }
 
 function findingJson(finding: Finding) {
-  return { code: finding.code, text: textOf(finding), remedy: findingRemedy(finding) };
+  return { code: finding.code, text: textOf(finding), remedy: remedyFor(finding) };
 }
 
 function textOf(finding: Finding): string {
@@ -79,7 +79,7 @@ function formatCase(
   const columns = Math.min(process.stdout.columns || MAX_COLUMNS, MAX_COLUMNS);
   const told = new Set<string>();
   const remedy = (finding: Finding, indent: string) => {
-    const text = findingRemedy(finding);
+    const text = remedyFor(finding);
     // Print each remedy once: repeating it on every line would hide the differences.
     if (text === null || told.has(text)) return [];
     told.add(text);

@@ -13,12 +13,12 @@ import {
   type JoomlaTable,
 } from '../joomla/site/accounts';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, warning, type DoctorCheck, type CheckFinding, type Say } from './finding';
+import { ok, warning, type Check, type CheckFinding, type Say } from './finding';
 
 const SOON_MS = 30 * DAY_MS;
 
 /** Checks the callers of the operator's API: our own tokens, and the site's Joomla API tokens. */
-export const checkAccess: DoctorCheck = async ({ config, db, now }) => {
+export const checkAccess: Check = async ({ config, db, now }) => {
   const tokens = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > now());
   return [
     ok('API_TOKENS', (t) => t.apiTokens(tokens.length, listed(tokens))),

@@ -1,12 +1,12 @@
 import { DAY_MS, formatTimestamp } from '../base/days';
 import { readCatchUps } from '../orders/catch-up/standing';
-import { ok, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, warning, type Check, type CheckFinding } from './finding';
 
 /** The time after which a catch-up is late: a run each night, and one that was missed. */
 const LATE_MS = 2 * DAY_MS;
 
 /** Reports when each shop was last caught up with its own list, and which shops cannot be caught up. */
-export const checkCatchUp: DoctorCheck = async ({ db, now }): Promise<CheckFinding[]> => {
+export const checkCatchUp: Check = async ({ db, now }): Promise<CheckFinding[]> => {
   const shops = await readCatchUps(db);
   const findings: CheckFinding[] = [];
   const fine: { name: string; last: string | undefined }[] = [];

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { environment, readEnvFile, withoutEmpty, type Config } from '../settings/config';
 import { SECRET_FILES } from '../settings/names';
-import { ok, problem, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, problem, warning, type Check, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
 
 /** Checks the source of the settings, and who can read them. */
-export const checkConfiguration: DoctorCheck = async ({ config }) => [
+export const checkConfiguration: Check = async ({ config }) => [
   ...checkSource(config),
   ...(await checkEnvFile(config)),
   ...checkSettings(config),

@@ -25,7 +25,7 @@ import {
 import { companionFiles } from '../store/engine/sqlite';
 import { countProcesses } from '../store/leases';
 import { describeDatabase, explainDatabaseError } from '../store/engine/error-messages';
-import { ok, problem, warning, type DoctorCheck, type CommandCheck, type CheckFinding } from './finding';
+import { ok, problem, warning, type Check, type CommandCheck, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
 
 const CLOCK_TOLERANCE_S = 30;
@@ -33,7 +33,7 @@ const CLOCK_TOLERANCE_S = 30;
 const CONNECTIONS_BESIDE = 4;
 
 /** Checks that the database answers, is supported, and has room for the service's connections. */
-export const checkServer: DoctorCheck = async ({ config, db, now }) => {
+export const checkServer: Check = async ({ config, db, now }) => {
   let server: ServerState | undefined;
   try {
     server = await readServerState(db);
@@ -68,7 +68,7 @@ async function checkFile(database: DatabaseSettings): Promise<CheckFinding[]> {
   return [await checkReaders('DATABASE_FILE', files, (t) => t.databaseFileHolds)];
 }
 
-export const checkSchema: DoctorCheck = async ({ db }) => {
+export const checkSchema: Check = async ({ db }) => {
   const { pending, completed, other, newer } = await readSchemaState(db);
   if (other !== undefined) return [problem('SCHEMA_OTHER', (t) => t.schemaOther(other))];
   if (newer.length > 0) return [problem('SCHEMA_NEWER', (t) => t.schemaNewer(newer.join(', ')))];
@@ -125,7 +125,7 @@ export const checkPrivileges: CommandCheck = async ({ config, db }) => {
   ];
 };
 
-export const checkTables: DoctorCheck = async ({ config, db }) => {
+export const checkTables: Check = async ({ config, db }) => {
   if (config.database.kind === 'sqlite') return [];
   const { foreign, wrongEngine } = await readTables(db);
   const findings: CheckFinding[] = [];
@@ -144,7 +144,7 @@ export const checkTables: DoctorCheck = async ({ config, db }) => {
 };
 
 /** Reports the tables' sizes, so that an access log larger than documented is noticed. */
-export const checkSizes: DoctorCheck = async ({ db }) => {
+export const checkSizes: Check = async ({ db }) => {
   const sizes = await readTableSizes(db);
   return [ok('SIZES', (t) => t.sizes(sizes))];
 };

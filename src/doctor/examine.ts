@@ -8,7 +8,7 @@ import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } fr
 import {
   runCheck,
   unchecked,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type Examined,
@@ -32,9 +32,9 @@ import { checkWebhooks } from './webhooks';
 import { checkWork } from './work';
 
 type Entry = { name: string; needsDatabase: boolean } & (
-  | { check: DoctorCheck; within?: undefined }
+  | { check: Check; within?: undefined }
   /** `within`: the check that the service runs instead; null: no check */
-  | { check: CommandCheck; within: DoctorCheck | null }
+  | { check: CommandCheck; within: Check | null }
 );
 
 /**

@@ -40,7 +40,7 @@ export interface CheckContext {
   log?: { name: string; readLines: () => AsyncIterable<string> };
 }
 
-export type DoctorCheck = (patient: CheckContext) => Promise<CheckFinding[]>;
+export type Check = (patient: CheckContext) => Promise<CheckFinding[]>;
 /** A check that only the command runs. */
 export type CommandCheck = (patient: CheckContext) => Promise<CommandFinding[]>;
 

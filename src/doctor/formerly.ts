@@ -18,7 +18,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CheckFinding,
   type CheckContext,
 } from './finding';
@@ -26,7 +26,7 @@ import { AS_JOOMLA, challengeOf, httpGet } from './http-get';
 
 /** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
-export const checkFormerly: DoctorCheck = async (patient) => [
+export const checkFormerly: Check = async (patient) => [
   ...(await runCheck('FORMERLY', () => checkAnswers(patient))),
   ...(await checkLog(patient)),
 ];

@@ -1,17 +1,17 @@
 import { keyDigest } from '../licensing/core/keys';
 import { isSealedWith, openSealedKey } from '../licensing/sealing';
 import { sampleSealedKeys, type SealedKey } from '../store/licenses/license-keys';
-import { ok, problem, warning, type DoctorCheck, type CheckFinding, type CheckContext } from './finding';
+import { ok, problem, warning, type Check, type CheckFinding, type CheckContext } from './finding';
 
 const FROM_EACH_END = 100;
 /** The number of keys from each end in a sample, where all keys would be too many. */
 const AMONG = 500;
 
 /** Checks that stored keys can be opened. */
-export const checkKeys: DoctorCheck = async (patient) => judge(patient, await sample(patient, undefined));
+export const checkKeys: Check = async (patient) => judge(patient, await sample(patient, undefined));
 
 /** Checks only the oldest and the newest keys. */
-export const checkOldestAndNewestKeys: DoctorCheck = async (patient) =>
+export const checkOldestAndNewestKeys: Check = async (patient) =>
   judge(patient, await sample(patient, AMONG));
 
 function sample({ db }: CheckContext, among: number | undefined): Promise<SealedKey[]> {

@@ -5,13 +5,13 @@ import { findTextFaults } from '../mail/texts';
 import { createMailTransport } from '../mail/transport';
 import { serviceGainsNoRights } from '../process/units';
 import { countUndelivered } from '../store/outbox';
-import { ok, problem, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, problem, warning, type Check, type CheckFinding } from './finding';
 
 const TIMEOUT_MS = 5_000;
 const WEEK_MS = 7 * DAY_MS;
 
 /** Checks that mails can leave this machine, without sending one. */
-export const checkMail: DoctorCheck = async ({ config }) => {
+export const checkMail: Check = async ({ config }) => {
   const { mail, mailOff, publicUrl, mailTexts } = config;
   if (mail === undefined) return [ok('MAIL', (t) => t.mailIsOff(t.mailOff[mailOff ?? 'unset']))];
   if (publicUrl === undefined) return [warning('MAIL_OFF', (t) => t.mailWithoutUrl)];
@@ -34,7 +34,7 @@ export const checkMail: DoctorCheck = async ({ config }) => {
 };
 
 /** Reports mails that were not sent. */
-export const checkOutbox: DoctorCheck = async ({ db, now }): Promise<CheckFinding[]> => {
+export const checkOutbox: Check = async ({ db, now }): Promise<CheckFinding[]> => {
   const { failed, waiting } = await countUndelivered(db, new Date(now().getTime() - WEEK_MS));
   if (failed + waiting === 0) return [];
   return [warning('MAILS_NOT_SENT', (t) => t.mailsNotSent(failed, waiting))];

@@ -2,7 +2,7 @@ import { locationsOf, openProbe } from '../store/engine/mysql';
 import { serverName, readNode, type NodeState } from '../store/engine/nodes';
 import { withConnection } from '../store/engine/statements';
 import type { ServerLocation } from '../store/engine/tls';
-import { ok, shortReason, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, shortReason, warning, type Check, type CheckFinding } from './finding';
 
 /** The minimum size of a cluster: with fewer nodes, the others have no majority when one fails. */
 const NODES_NEEDED = 3;
@@ -15,7 +15,7 @@ interface Seen {
 }
 
 /** Checks every database server in the settings: which is in use, whether the others can be, and what a crash loses. */
-export const checkNodes: DoctorCheck = async ({ config: { database }, db }) => {
+export const checkNodes: Check = async ({ config: { database }, db }) => {
   if (database.kind === 'sqlite') return [];
   const locations = locationsOf(database);
   // The user may have only one connection, which is open already.

@@ -16,14 +16,14 @@ import { canOpenSecret } from '../orders/shops';
 import { countUnreadable, readRefusedMessages } from '../orders/refused-messages';
 import type { Db } from '../store/engine/database';
 import type { FailedOrder } from '../texts/operators/doctor';
-import { problem, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { problem, warning, type Check, type CheckFinding } from './finding';
 
 /** The maximum number of articles in a finding. */
 const MAX_NAMED = 5;
 const MAX_COUNTED = 1_000;
 
 /** Reports orders that wait, and shops that were added but have never posted. */
-export const checkOrders: DoctorCheck = async ({ db, now, config }): Promise<CheckFinding[]> => {
+export const checkOrders: Check = async ({ db, now, config }): Promise<CheckFinding[]> => {
   const findings: CheckFinding[] = [];
   const mailing = (await listShops(db)).filter((shop) => mailOf(shop) === 'key').map(({ name }) => name);
   if (mailing.length > 0 && mailingOf(config) === undefined) findings.push(mailOffFinding(mailing));
@@ -88,7 +88,7 @@ function refusedFinding(shop: string, count: number): CheckFinding {
 }
 
 /** Reports receivers whose secret cannot be opened. */
-export const checkReceivers: DoctorCheck = async ({ db, config: { keySecret } }): Promise<CheckFinding[]> => {
+export const checkReceivers: Check = async ({ db, config: { keySecret } }): Promise<CheckFinding[]> => {
   const shut = (await listReceiverShops(db)).filter(
     (shop) => shop.secretSealed !== null && !canOpenSecret(shop, keySecret),
   );

@@ -3,7 +3,7 @@ import {
   problem,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
@@ -43,7 +43,7 @@ export const checkPages: CommandCheck = async (patient) => {
   return findings;
 };
 
-export const checkPublicUrl: DoctorCheck = ({ config: { publicUrl } }) => {
+export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {
   if (publicUrl !== undefined) return Promise.resolve([]);
   const finding = warning('PUBLIC_URL', (t) => t.publicUrlUnset);
   return Promise.resolve([finding]);

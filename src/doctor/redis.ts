@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { findInstances } from '../process/instances';
 import { withTimeout, openRedis } from '../process/redis';
-import { ok, problem, shortReason, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, problem, shortReason, warning, type Check, type CheckFinding } from './finding';
 
 const TIMEOUT_MS = 3_000;
 /** The deadline, because ioredis's cluster client tries several nodes and may never give up. */
 const DEADLINE_MS = 3 * TIMEOUT_MS;
 
 /** Checks that Redis can be reached and written to. Leaves at most a few keys that expire after ten seconds. */
-export const checkRedis: DoctorCheck = async ({ config }) => {
+export const checkRedis: Check = async ({ config }) => {
   const { redisUrls, listen } = config;
   if (redisUrls.length === 0 && 'passenger' in listen) return [ok('REDIS', (t) => t.limitsInDatabase)];
   if (redisUrls.length === 0) return [checkWithoutRedis(findInstances())];

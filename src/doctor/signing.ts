@@ -1,8 +1,8 @@
 import { verificationKeys, listKeysInUse, openSigningKey } from '../licensing/signing-keys';
-import { ok, problem, type DoctorCheck } from './finding';
+import { ok, problem, type Check } from './finding';
 
 /** Checks that answers can be signed, if signing keys exist. */
-export const checkSigning: DoctorCheck = async ({ config, db, now }) => {
+export const checkSigning: Check = async ({ config, db, now }) => {
   const keys = await listKeysInUse(db);
   const current = keys.find(({ state }) => state === 'current');
   if (current === undefined) return [ok('SIGNING_KEYS', (t) => t.noSigningKey)];

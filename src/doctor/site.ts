@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { API_PATH, API_TEXTS } from '../licensing/api';
-import { bundlesContaining, readCatalogue } from '../licensing/bundles';
+import { bundlesWith, readCatalogue } from '../licensing/bundles';
 import { createNetworkMatcher } from '../licensing/ip-addresses';
 import { generateKey, keyDigest, keyHint, redactKeys } from '../licensing/core/keys';
 import { findOffered, findRollouts } from '../licensing/updates';
@@ -22,7 +22,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
@@ -66,7 +66,7 @@ export const checkSite: CommandCheck = async (patient) => {
 };
 
 /** Returns an unchecked finding, because a service cannot see how customers reach it. */
-export const checkSiteFromWithin: DoctorCheck = () => {
+export const checkSiteFromWithin: Check = () => {
   const finding = unchecked('SITE', (t) => t.siteNotAsked);
   return Promise.resolve([finding]);
 };
@@ -295,7 +295,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
   if (release === undefined)
     return [unchecked('DOWNLOAD', 'No package that could be downloaded is published.')];
   const { productId, version } = release;
-  const covering = [productId, ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id)];
+  const covering = [productId, ...bundlesWith(await readCatalogue(db), productId).map(({ id }) => id)];
   const plan = (await listPlans(db)).find((one) => covering.includes(one.productId));
   if (plan === undefined)
     return [

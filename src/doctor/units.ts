@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import type { Config } from '../settings/config';
 import { HOMES, isWithin, readUnits, type Unit } from '../process/units';
 import type { OperatorTexts } from '../texts/operators/texts';
-import { ok, problem, unchecked, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, problem, unchecked, type Check, type CheckFinding } from './finding';
 
 /** Checks what systemd allows the running instances. This command runs outside of their unit, and may do more. */
 
 const TIMEOUT_MS = 3_000;
 
-export const checkUnits: DoctorCheck = async ({ config }) => {
+export const checkUnits: Check = async ({ config }) => {
   const units = await readUnits();
   const [first] = units;
   if (first === undefined) return [];

@@ -17,7 +17,7 @@ import {
   shortReason,
   unchecked,
   warning,
-  type DoctorCheck,
+  type Check,
   type CheckFinding,
 } from './finding';
 import { AS_JOOMLA, challengeOf, header, httpGet } from './http-get';
@@ -29,7 +29,7 @@ interface ProductXml {
 }
 
 /** Checks that each product's update XML offers the published version, and that the web server serves it. */
-export const checkUpdateXml: DoctorCheck = async (patient) => {
+export const checkUpdateXml: Check = async (patient) => {
   const { config, db, url } = patient;
   const xmls = await readAll(db, config);
   const { publicUrl, xmlDir } = config;
@@ -49,7 +49,7 @@ export const checkUpdateXml: DoctorCheck = async (patient) => {
   ];
 };
 
-async function readAll(db: Db, config: Parameters<DoctorCheck>[0]['config']): Promise<ProductXml[]> {
+async function readAll(db: Db, config: Parameters<Check>[0]['config']): Promise<ProductXml[]> {
   const found: ProductXml[] = [];
   for (const product of await listProducts(db)) {
     // No site needs the update XML of a product without versions.

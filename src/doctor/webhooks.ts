@@ -7,10 +7,10 @@ import {
   receiverName,
 } from '../webhooks/receivers';
 import { canOpenSecrets } from '../webhooks/signing';
-import { ok, problem, warning, type DoctorCheck, type CheckFinding } from './finding';
+import { ok, problem, warning, type Check, type CheckFinding } from './finding';
 
 /** Checks that the receivers of webhooks are notified of changes. */
-export const checkWebhooks: DoctorCheck = async ({ config, db, now }) => {
+export const checkWebhooks: Check = async ({ config, db, now }) => {
   const webhooks = await listWebhooks(db);
   if (webhooks.length === 0) return [];
   const { keySecret } = config;

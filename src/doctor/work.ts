@@ -1,10 +1,10 @@
 import { HOUR_MS } from '../base/days';
 import { countOverdue } from '../store/outbox';
 import { readWebhookBacklog } from '../webhooks/backlog';
-import { warning, type DoctorCheck, type CheckFinding } from './finding';
+import { warning, type Check, type CheckFinding } from './finding';
 
 /** Reports work that has been due for an hour, because no process ran: Passenger ends processes without requests. */
-export const checkWork: DoctorCheck = async ({ config, db, now }): Promise<CheckFinding[]> => {
+export const checkWork: Check = async ({ config, db, now }): Promise<CheckFinding[]> => {
   const { mail, publicUrl, keySecret, listen } = config;
   const before = new Date(now().getTime() - HOUR_MS);
   // Ignore work whose setting is missing, because other findings report that.

@@ -13,7 +13,7 @@ export interface RenewalsQuery {
   planId?: number | undefined;
 }
 
-export interface RenewalCounts {
+export interface RenewalSum {
   /** the number of ends */
   ended: number;
   /** renewed before the licence stopped working */
@@ -24,7 +24,7 @@ export interface RenewalCounts {
   lost: number;
 }
 
-export interface RenewalMonth extends RenewalCounts {
+export interface RenewalMonth extends RenewalSum {
   /** `2026-11` */
   month: string;
   /** whether its last day is at least 30 days ago, so that nothing in it can still count as renewed */
@@ -35,9 +35,9 @@ export interface Renewals {
   /** twelve months, oldest first; the last is this month, up to yesterday */
   months: RenewalMonth[];
   /** the sum of the final ones of these months */
-  final: RenewalCounts;
+  final: RenewalSum;
   /** the sums of these months by plan, most ends first, without plans that had no end */
-  plans: (RenewalCounts & { planId: number })[];
+  plans: (RenewalSum & { planId: number })[];
   due: Due[];
   /** 24, oldest first: the states at the end of each month, and now */
   states: StateMonth[];
@@ -94,7 +94,7 @@ interface EndCount {
 
 const RENEWED: Partial<Record<string, 'inTime' | 'late'>> = { in_time: 'inTime', late: 'late' };
 
-function countedOf(sums: EndCount[]): RenewalCounts {
+function countedOf(sums: EndCount[]): RenewalSum {
   const counted = { ended: 0, inTime: 0, late: 0, lost: 0 };
   for (const { outcome, licenses } of sums) {
     counted.ended += licenses;
@@ -103,10 +103,10 @@ function countedOf(sums: EndCount[]): RenewalCounts {
   return counted;
 }
 
-function totalOf(all: RenewalCounts[]): RenewalCounts {
+function totalOf(all: RenewalSum[]): RenewalSum {
   const total = { ended: 0, inTime: 0, late: 0, lost: 0 };
   for (const one of all)
-    for (const name of Object.keys(total) as (keyof RenewalCounts)[]) total[name] += one[name];
+    for (const name of Object.keys(total) as (keyof RenewalSum)[]) total[name] += one[name];
   return total;
 }
 

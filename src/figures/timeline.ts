@@ -8,8 +8,8 @@ import {
 } from '../licensing/core/states';
 
 /**
- * A licence's ends and states over time, according to its history (docs/renewals.md). All figures about renewals follow
- * from these functions of the history only, so that they can be recounted at any time.
+ * A licence's ends and states over time, according to its history (docs/renewals.md). All figures about renewals and churn
+ * follow from these functions of the history only, so that they can be recounted at any time.
  */
 
 /** An event of the history, with its fields named as in its JSON (store/events.ts). */

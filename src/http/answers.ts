@@ -3,7 +3,7 @@ import type { LicenseMatch } from '../licensing/core/lookup';
 import type { Refusal, RefusalCode } from '../licensing/core/verdict';
 import { API_TEXTS } from '../licensing/api';
 import type { Context } from './context';
-import { readQuery } from './requests';
+import { readDownload } from './requests';
 
 /** Writes every answer of the customers' API, and has its codes with their HTTP status (docs/contract.md, 8 and 9). */
 
@@ -96,7 +96,7 @@ export function sendFailure(
 }
 
 /** The fields that activate and validate share (docs/contract.md, 6). */
-export function sharedLicenseFields(key: string, license: LicenseMatch['license']) {
+export function commonFields(key: string, license: LicenseMatch['license']) {
   return {
     license_key: key,
     product: license.product.name,
@@ -109,7 +109,7 @@ export function sharedLicenseFields(key: string, license: LicenseMatch['license'
 /** Reports whether a failed download is text for Joomla. Only `license_key` gets JSON (docs/contract.md, 8.4). */
 function isForPerson(ctx: Context): boolean {
   if (!isOfDownload(ctx)) return false;
-  const query = readQuery(ctx.querystring);
+  const { query } = readDownload(ctx);
   return !query.has('license_key') || query.has('dlid');
 }
 

@@ -5,38 +5,25 @@ import type { Logger } from 'pino';
 import type { Licensing } from '../licensing/licensing';
 import { sendFailure } from './answers';
 import { BODY_OPTIONS } from './body-options';
-import type { createClientAddressReader } from './client-address';
+import type { createAddressReader } from './client-address';
 import type { Context, Endpoint, Handler, Middleware, RequestState } from './context';
 import { downloadEndpoint, downloadHandler, type DownloadSettings } from './downloads';
-import {
-  sendUnexpectedError,
-  bodyError,
-  createAnswerLog,
-  DEADLINE_MS,
-  withDeadline,
-  logSendFault,
-} from './faults';
+import { sendFault, bodyError, createAnswerLog, DEADLINE_MS, withDeadline, logSendFault } from './faults';
 import { frontPage } from './front-page';
-import {
-  activateHandler,
-  deactivateHandler,
-  logUnparsedRequest,
-  tokenHandler,
-  validateHandler,
-} from './licenses';
+import { activateHandler, deactivateHandler, logUnparsed, tokenHandler, validateHandler } from './licenses';
 import { API_PATH } from '../licensing/api';
 import { refusedHost } from './pages-host';
 import { limitDownloads } from './limits/limit-downloads';
-import { createOperatorRouter, type OperatorRouterDependencies } from './operator-router';
-import type { RateLimitResult, Limiter } from './limits/rate-limit';
+import { createOperatorRouter, type OperatorRouterDeps } from './operator-router';
+import type { LimitResult, Limiter } from './limits/rate-limit';
 import { refuseEncoded } from './read-body';
 import { assignRequestId } from './request-id';
 import { InvalidRequestError } from '../base/errors';
 import { readPath, readProductId } from './requests';
 import { updatesHandler } from './updates';
 
-interface AppDependencies extends Omit<OperatorRouterDependencies, 'isTrusted'> {
-  clientAddress: ReturnType<typeof createClientAddressReader>;
+interface AppDependencies extends Omit<OperatorRouterDeps, 'isTrusted'> {
+  clientAddress: ReturnType<typeof createAddressReader>;
   downloads: DownloadSettings;
   /** the only host name for the operator's API and pages; undefined allows all names */
   pagesHost?: string | undefined;
@@ -85,8 +72,8 @@ export function createApp({
       if (readPath(ctx) === undefined) throw new InvalidRequestError('The address cannot be read.');
       await next();
     } catch (error) {
-      sendUnexpectedError(ctx, error);
-      if (error instanceof InvalidRequestError) logUnparsedRequest(ctx, licensing);
+      sendFault(ctx, error);
+      if (error instanceof InvalidRequestError) logUnparsed(ctx, licensing);
     }
     ctx.state.answered = true;
     logAnswer(ctx);
@@ -178,7 +165,7 @@ const done = (): Promise<void> => Promise.resolve();
 /** Refuses a request over the rate limit, and logs only a client's first refusal in each window. */
 function refuseOverLimit(
   ctx: Context,
-  { retryAfter, first }: RateLimitResult,
+  { retryAfter, first }: LimitResult,
   { accessLog, now }: Licensing,
 ): void {
   if (first)

@@ -20,7 +20,7 @@ interface Peer {
  * peer or, behind trusted proxies, the last untrusted hop in X-Forwarded-For. The peer on a Unix socket can only be a
  * proxy on this machine. Passenger is always the only peer: it has the address 127.0.0.1 and appends the client's.
  */
-export function createClientAddressReader(
+export function createAddressReader(
   trustedProxies: string[],
   { behindPassenger = false } = {},
 ): {

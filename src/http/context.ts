@@ -17,6 +17,8 @@ export interface RequestState {
   route?: string;
   /** the code of the refusal or fault, for logs and metrics */
   code: string | undefined;
+  /** the query and the key of a download, which is read once (`readDownload`) */
+  download?: { query: ReadonlyMap<string, string>; key?: string; keyDigest?: string };
   /** true if a download's key exists, even if it has ended and is reported as unknown; for limits of downloads */
   keyIsKnown?: boolean;
   /** the product and version of an allowed download or check; for the limits of downloads */

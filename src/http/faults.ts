@@ -12,7 +12,7 @@ import { readPath } from './requests';
 export const DEADLINE_MS = 4_000;
 
 /** Answers an error with a fixed text for the client, and keeps the details for the log under the request's id. */
-export function sendUnexpectedError(ctx: Context, error: unknown): void {
+export function sendFault(ctx: Context, error: unknown): void {
   if (error instanceof InvalidRequestError) sendFailure(ctx, error.code, { message: error.message });
   else if (isCoded(error, 'CLIENT_GONE')) ctx.state.code = 'CLIENT_GONE';
   else {

@@ -18,7 +18,7 @@ import { drain, unsupported } from './api/body';
 import { faultOfMessage, OperationError, toErrorResponse } from '../operations/kit/failures';
 import { sendErrorResponse } from './api/endpoint';
 import { readOrderBody } from '../operations/orders';
-import type { RateLimitResult, Limiter } from './limits/rate-limit';
+import type { LimitResult, Limiter } from './limits/rate-limit';
 import { readBytes } from './read-body';
 import { createKeyedSemaphore } from './limits/keyed-semaphore';
 
@@ -154,7 +154,7 @@ export function mountHooks(
 }
 
 /** Throws if the limit of wrong signatures is exceeded. @throws OperationError */
-async function refuseOver(allowance: Promise<RateLimitResult>): Promise<void> {
+async function refuseOver(allowance: Promise<LimitResult>): Promise<void> {
   const { allowed, retryAfter } = await allowance;
   if (!allowed) throw new OperationError('RATE_LIMITED', 'Too many wrong signatures.', { retryAfter });
 }

@@ -3,7 +3,7 @@ import type { Licensing } from '../licensing/licensing';
 import type { SlotResult } from '../licensing/core/slot-changes';
 import type { ClaimsSubject } from '../licensing/core/token-claims';
 import { isRefusal, type Refusal } from '../licensing/core/verdict';
-import { sharedLicenseFields, sendData, sendFailure, sendRefusal } from './answers';
+import { commonFields, sendData, sendFailure, sendRefusal } from './answers';
 import type { Context, Handler } from './context';
 import {
   readActivationRequest,
@@ -32,7 +32,7 @@ export function activateHandler({ ledger, now, accessLog, signer }: Licensing): 
     const { license, identifier, activationsUsed } = outcome;
     const answer = {
       status: 'active',
-      ...sharedLicenseFields(request.key, license),
+      ...commonFields(request.key, license),
       activations_used: activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier,
@@ -131,7 +131,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
     const answer = {
       valid,
       status,
-      ...sharedLicenseFields(key, license),
+      ...commonFields(key, license),
       activations_used: license.activationsUsed,
       expires_at: formatTimestampOrNull(license.expiresAt),
       identifier_activated: identifierActivated,
@@ -158,7 +158,7 @@ export function validateHandler({ validate, now, signer }: Licensing): Handler {
 }
 
 /** Logs a call that was refused before it was read, including its key if it has one. */
-export function logUnparsedRequest(ctx: Context, { accessLog, now }: Licensing): void {
+export function logUnparsed(ctx: Context, { accessLog, now }: Licensing): void {
   const { endpoint } = ctx.state;
   if (endpoint !== 'activate' && endpoint !== 'deactivate' && endpoint !== 'token') return;
   const request = { key: readKeyAlone(ctx.request.body), identifier: undefined };

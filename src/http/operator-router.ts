@@ -17,7 +17,7 @@ import { publicKeys } from './public-keys';
 import type { Limiter } from './limits/rate-limit';
 import { originOf } from './same-origin';
 
-export interface OperatorRouterDependencies {
+export interface OperatorRouterDeps {
   licensing: Licensing;
   limiter: Limiter;
   isTrusted: PagesDependencies['isTrusted'];
@@ -50,7 +50,7 @@ export function createOperatorRouter({
   origins = () => [],
   document,
   guideFolder,
-}: OperatorRouterDependencies): Router<RequestState> {
+}: OperatorRouterDeps): Router<RequestState> {
   const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
   router.use((ctx, next) => {
     ctx.state.origin = originOf(ctx, { isTrusted, origins });
@@ -71,7 +71,7 @@ export function createOperatorRouter({
         isTrusted,
         authenticate: operator.authenticate,
         settings: pages.settings,
-        asset: mountAssets(router, pages.assetsFolder),
+        ...mountAssets(router, pages.assetsFolder),
         guide: mountGuide(router, guideFolder),
         lastFigures: { kept: new LRUCache({ max: MAX_FIGURES }), running: new Map() },
       });

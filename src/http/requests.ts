@@ -196,7 +196,7 @@ function toProductId(value: unknown): number | undefined {
  * Parses a query string; of repeated parameters the last one counts. Joomla joins parameters with a literal `&amp;`, so
  * `amp;dlid` counts as `dlid`. It sends the Download Key as typed, so `+` remains `+`.
  */
-export function readQuery(query: string): Map<string, string> {
+function readQuery(query: string): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const pair of query.split('&')) {
     const at = pair.indexOf('=');
@@ -206,9 +206,14 @@ export function readQuery(query: string): Map<string, string> {
   return parameters;
 }
 
-/** Returns the canonical key of a download; undefined if no key was sent. */
-export function readDownloadKey(query: ReadonlyMap<string, string>): string | undefined {
-  return chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
+/** Reads the query of a download, and its key in canonical form with its digest. */
+export function readDownload({ state, querystring }: Context): NonNullable<Context['state']['download']> {
+  if (state.download === undefined) {
+    const query = readQuery(querystring);
+    const key = chooseKey(readQueryKey(query.get('license_key')), readQueryKey(query.get('dlid')));
+    state.download = key === undefined ? { query } : { query, key, keyDigest: keyDigest(key) };
+  }
+  return state.download;
 }
 
 /** Reads a key in a query. No key of our own shape has a `+`, and no key is only `+`: there it is an encoded blank. */

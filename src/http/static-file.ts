@@ -10,8 +10,9 @@ export interface StaticFile {
   type: string;
   etag: string;
   plain: Buffer;
-  br: Buffer;
-  gzip: Buffer;
+  /** undefined for a file that is compressed already */
+  br?: Buffer;
+  gzip?: Buffer;
 }
 
 const TYPES: Record<string, string> = {
@@ -20,6 +21,7 @@ const TYPES: Record<string, string> = {
   html: 'text/html',
   png: 'image/png',
   svg: 'image/svg+xml',
+  woff2: 'font/woff2',
 };
 
 /** Returns the content type of a file by its name; empty for other kinds of files. */

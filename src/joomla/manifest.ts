@@ -20,7 +20,7 @@ const MAX_XML_BYTES = 20_000_000;
 /** The minimum size that is counted for a file, so that a million empty files exceed the limit too. */
 const MIN_BYTES = 1_000;
 /** The message for `findManifest`'s limit, as the end of a sentence. */
-export const XML_LIMIT_EXCEEDED = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, which is too much to search for the manifest`;
+export const XML_TOO_BIG = `the XML files at its top and in the folders there have more than ${MAX_XML_BYTES / 1_000_000} MB, which is too much to search for the manifest`;
 
 interface ManifestSnippets {
   /** the lines to paste below the manifest's root element */
@@ -142,13 +142,13 @@ export async function findManifest(
       const manifest = readManifest(path, contents.get(path) ?? Buffer.alloc(0));
       if (manifest) return manifest;
     } catch (error) {
-      if (!isCoded(error, 'MALFORMED_XML', 'XML_LIMIT_EXCEEDED')) throw error;
+      if (!isCoded(error, 'MALFORMED_XML', 'XML_TOO_BIG')) throw error;
       malformed ??= { none: 'malformed', path, fault: error.message };
     }
   return malformed ?? { none: candidates.length === 0 ? 'no-xml' : 'no-manifest' };
 }
 
-/** Reads a manifest; undefined for other XML. @throws MALFORMED_XML, XML_LIMIT_EXCEEDED */
+/** Reads a manifest; undefined for other XML. @throws MALFORMED_XML, XML_TOO_BIG */
 function readManifest(path: string, bytes: Buffer): PackageManifest | undefined {
   const root = parseXml(bytes);
   if (root.tagName !== 'extension') return undefined;

@@ -4,7 +4,7 @@ import { eachEntry } from '../packages/zip';
 import {
   findManifest,
   isManifest,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from './manifest';
@@ -177,9 +177,7 @@ function abortsPackage(path: string): string {
 function describeNoManifest(found: ManifestProblem): string {
   if (found.none === 'malformed')
     return `has a manifest that is not well-formed: ${found.path}: ${found.fault}`;
-  return found.none === 'too-much-xml'
-    ? `cannot be examined: ${XML_LIMIT_EXCEEDED}`
-    : 'has no manifest at its top';
+  return found.none === 'too-much-xml' ? `cannot be examined: ${XML_TOO_BIG}` : 'has no manifest at its top';
 }
 
 const MAX_SHOWN = 5;

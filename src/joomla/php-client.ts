@@ -9,7 +9,7 @@ import { isReserved } from './plugin';
 const SHIPPED = 'VendorName\\Licensing';
 
 /** The beginning of each file, by which a later run recognises it. */
-export const GENERATED_FILE_HEADER =
+export const FILE_HEADER =
   '<?php\n\n// Written by "licensing php", which replaces it when it is run again.\n';
 
 interface PhpFile {
@@ -31,7 +31,7 @@ export async function makePhpClient(namespace: string, root: string): Promise<Ph
       const text = await readFile(join(folder, name), 'utf8');
       return {
         name,
-        text: GENERATED_FILE_HEADER + text.slice('<?php\n'.length).replaceAll(SHIPPED, () => own),
+        text: FILE_HEADER + text.slice('<?php\n'.length).replaceAll(SHIPPED, () => own),
       };
     }),
   );

@@ -9,27 +9,27 @@ import { escapeXml } from './xml';
 export type PackedFile = [name: string, content: Buffer];
 
 /** Returns the version of this program, which the plugins have. @param root the program's folder */
-export async function readProgramVersion(root: string): Promise<string> {
+export async function programVersion(root: string): Promise<string> {
   return (JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
 /** The placeholders of the files with their values, such as a vendor's and a product's names. */
-export type PlaceholderValues = Record<string, string>;
+export type Placeholders = Record<string, string>;
 
 /** Returns a folder's files with the placeholders replaced, by name. */
-export async function readFolder(folder: string, words: PlaceholderValues): Promise<PackedFile[]> {
+export async function readFolder(folder: string, words: Placeholders): Promise<PackedFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return Promise.all(
     paths.sort().map(async (path): Promise<PackedFile> => {
-      const name = replacePlaceholders(path.slice(folder.length + 1).replaceAll(sep, '/'), 'name', words);
-      return [name, Buffer.from(replacePlaceholders(await readFile(path, 'utf8'), name, words))];
+      const name = fillIn(path.slice(folder.length + 1).replaceAll(sep, '/'), 'name', words);
+      return [name, Buffer.from(fillIn(await readFile(path, 'utf8'), name, words))];
     }),
   );
 }
 
 /** Replaces all placeholders in one pass, because a value may contain one. Values are escaped for the kind of file. */
-export function replacePlaceholders(text: string, file: string, words: PlaceholderValues): string {
+export function fillIn(text: string, file: string, words: Placeholders): string {
   const escape = ESCAPES[/\.[a-z]+$/.exec(file)?.[0] ?? ''] ?? ((value: string) => value);
   const all = new RegExp(
     Object.keys(words)

@@ -3,14 +3,7 @@ import { dirname, join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
-import {
-  replacePlaceholders,
-  pack,
-  readFolder,
-  readProgramVersion,
-  type PackedFile,
-  type PlaceholderValues,
-} from './plugin-files';
+import { fillIn, pack, readFolder, programVersion, type PackedFile, type Placeholders } from './plugin-files';
 import { readInstalledProduct, type InstalledProduct } from './update-xml/installed-product';
 import { locateUpdateXml, type XmlLocation } from './update-xml/location';
 
@@ -44,12 +37,12 @@ export async function makePlugin(
   root: string,
 ): Promise<MadePlugin> {
   const name = requireVendor(vendor);
-  const version = await readProgramVersion(root);
+  const version = await programVersion(root);
   const product = await readInstalledProduct(db, productId, baseUrl, home);
   const element = `${name.toLowerCase()}licence${product.id}`;
   const { hostname, port, pathname } = new URL(product.baseUrl);
   const path = `${pathname.replace(/\/$/, '')}${API_PATH}/downloads/${product.id}`;
-  const words: PlaceholderValues = {
+  const words: Placeholders = {
     VendorName: name,
     Licence0: `Licence${product.id}`,
     VENDORLICENCE0: element.toUpperCase(),
@@ -73,10 +66,7 @@ export async function makePlugin(
     ['package.xml', `pkg_${element}.xml`],
     ['script.php', 'script.php'],
   ] as const)
-    files.push([
-      as,
-      Buffer.from(replacePlaceholders(await readFile(join(folder, file), 'utf8'), file, words)),
-    ]);
+    files.push([as, Buffer.from(fillIn(await readFile(join(folder, file), 'utf8'), file, words))]);
   return {
     product,
     element: `pkg_${element}`,

@@ -14,7 +14,7 @@ import {
   findManifest,
   isManifest,
   manifestSnippets,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from './manifest';
@@ -378,12 +378,9 @@ export async function readNewProduct(
 function refuseNoManifest(found: ManifestProblem, product: number, element: string): OperatorError {
   if (found.none === 'malformed') return malformed(found);
   if (found.none === 'too-much-xml')
-    return new OperatorError(
-      `The package cannot be examined: ${XML_LIMIT_EXCEEDED}. Nothing was published.`,
-      {
-        facts: { reason: 'too-much-xml', product },
-      },
-    );
+    return new OperatorError(`The package cannot be examined: ${XML_TOO_BIG}. Nothing was published.`, {
+      facts: { reason: 'too-much-xml', product },
+    });
   return new OperatorError(
     `The package has no Joomla manifest (an XML file with <extension>) at its top, and product ${product} is for Joomla: its element is "${element}". Nothing was published.`,
     { facts: { reason: 'no-manifest', product } },

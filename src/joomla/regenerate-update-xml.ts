@@ -30,7 +30,7 @@ export type XmlProbeResult =
 /** Requests an update XML; undefined while the request runs */
 export type ProbeUpdateXml = (url: string) => Promise<XmlProbeResult | undefined>;
 
-export interface RegeneratedXml extends UpdateXmlState {
+export interface XmlResult extends UpdateXmlState {
   /** the reason that it is `stale`, as a sentence for the operator; null if it is not */
   reason: string | null;
   /** the XML that was written; undefined unless `written` */
@@ -39,7 +39,7 @@ export interface RegeneratedXml extends UpdateXmlState {
   fault: unknown;
 }
 
-const NOT_SET: RegeneratedXml = {
+const NOT_SET: XmlResult = {
   state: 'not_set',
   url: null,
   reason: null,
@@ -62,7 +62,7 @@ export async function regenerateUpdateXml(
     own = [],
     allowDowngrade,
   }: { own?: ProtectedFile[] | undefined; allowDowngrade?: boolean | undefined } = {},
-): Promise<RegeneratedXml> {
+): Promise<XmlResult> {
   let url: string | null = null;
   try {
     const place = await locateUpdateXml(db, await requireProduct(db, productId), home);

@@ -1,13 +1,7 @@
 import { join } from 'node:path';
 import { API_PATH } from '../licensing/api';
 import type { PluginKind } from '../store/orders/shops';
-import {
-  pack,
-  readFolder,
-  readProgramVersion,
-  type PackedFile,
-  type PlaceholderValues,
-} from './plugin-files';
+import { pack, readFolder, programVersion, type PackedFile, type Placeholders } from './plugin-files';
 
 /** Packs plugins for Joomla shops, which post their orders (docs/joomla-shops.md): php/shops/shared with a shop's files. */
 
@@ -46,10 +40,10 @@ export async function makeShopPlugin(
   address: string | undefined,
   root: string,
 ): Promise<MadeShopPlugin> {
-  const version = await readProgramVersion(root);
+  const version = await programVersion(root);
   const title = SHOP_TITLES[kind];
   const element = `licensing${kind}`;
-  const words: PlaceholderValues = {
+  const words: Placeholders = {
     ShopClass: title.replaceAll(' ', ''),
     ShopTitle: title,
     ShopName: name,

@@ -45,7 +45,7 @@ export function escapeAttribute(text: string): string {
   return printableInXml(text).replace(/[&<>"\r\n\t]/g, (character) => REFERENCES[character] ?? '');
 }
 
-/** Parses a document. Like PHP's parser, it refuses one that is not well-formed. @throws MALFORMED_XML, XML_LIMIT_EXCEEDED */
+/** Parses a document. Like PHP's parser, it refuses one that is not well-formed. @throws MALFORMED_XML, XML_TOO_BIG */
 export function parseXml(bytes: Buffer): Element {
   const text = decode(bytes);
   refuseTooMuch(text);
@@ -137,7 +137,7 @@ function refuseTooMuch(text: string): void {
     let index = -1;
     for (let count = 0; (index = text.indexOf(mark, index + 1)) >= 0; count++)
       if (count === limit)
-        throw new CodedError('XML_LIMIT_EXCEEDED', `It has more than ${limit} ${what}, so it was not read.`);
+        throw new CodedError('XML_TOO_BIG', `It has more than ${limit} ${what}, so it was not read.`);
   }
   let attributesOfTag = 0;
   // Ignore quotes, which may contain a ">": the beginning of a tag ends the one before.
@@ -145,7 +145,7 @@ function refuseTooMuch(text: string): void {
     if (found === '<') attributesOfTag = 0;
     else if (++attributesOfTag > MAX_ATTRIBUTES)
       throw new CodedError(
-        'XML_LIMIT_EXCEEDED',
+        'XML_TOO_BIG',
         `A tag has more than ${MAX_ATTRIBUTES} attributes, so it was not read.`,
       );
 }

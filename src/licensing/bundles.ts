@@ -67,7 +67,7 @@ export function updateSiteNames(entries: { name: string }[]): string {
 }
 
 /** Returns the products that include a product. */
-export function bundlesContaining(catalogue: Catalogue, id: number): CatalogueProduct[] {
+export function bundlesWith(catalogue: Catalogue, id: number): CatalogueProduct[] {
   return [...catalogue.values()].filter((bundle) =>
     includedProducts(catalogue, bundle.id).some((included) => included.id === id),
   );

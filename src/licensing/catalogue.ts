@@ -30,7 +30,7 @@ import { findShopsSelling } from '../store/orders/shops';
 import { inTransaction } from '../store/engine/transaction';
 import { setLimitIfUnchanged } from './amend';
 import {
-  bundlesContaining,
+  bundlesWith,
   findIncludesFault,
   includedProducts,
   normalizeIncludes,
@@ -78,7 +78,7 @@ export async function readProduct(db: Db, id: number): Promise<ProductDetails> {
   return {
     product,
     included: includedProducts(catalogue, id),
-    bundles: bundlesContaining(catalogue, id),
+    bundles: bundlesWith(catalogue, id),
     plans,
     versions,
   };

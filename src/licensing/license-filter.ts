@@ -3,7 +3,7 @@ import { listPlans } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import type { LicenseFilter, LicenseSearchText } from '../store/licenses/license-filters';
 import { numberWord, wordsOf } from '../store/search-words';
-import { bundlesContaining, readCatalogue } from './bundles';
+import { bundlesWith, readCatalogue } from './bundles';
 import { storedCustomer } from './customer-email';
 import { addDuration, requireDuration, subtractDuration } from './durations';
 import { requirePlan, requireProduct } from './find-or-throw';
@@ -83,7 +83,7 @@ export async function matchingPlans(
   if (covers !== undefined) await named('covers', requireProduct(db, covers));
   const plan = planId === undefined ? undefined : await named('plan_id', requirePlan(db, planId));
   if (productId === undefined && covers === undefined) return plan && [plan.id];
-  const covering = covers === undefined ? undefined : bundlesContaining(await readCatalogue(db), covers);
+  const covering = covers === undefined ? undefined : bundlesWith(await readCatalogue(db), covers);
   const isCovering = (id: number) => id === covers || covering?.some((bundle) => bundle.id === id);
   return (await listPlans(db, productId))
     .filter((one) => (covers === undefined || isCovering(one.productId)) && (plan?.id ?? one.id) === one.id)

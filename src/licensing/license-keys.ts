@@ -26,7 +26,7 @@ export { listKeys, type LicenseKey };
 
 /**
  * The keys of a licence (docs/contract.md, 3). Its main key has no limit and no end of its own, and `rekey` replaces
- * it. Each change is an event in the licence's history.
+ * it (key rotation). Each change is an event in the licence's history.
  */
 
 /** The maximum of open keys of a licence. */

@@ -1,7 +1,7 @@
 import { DAY_MS, formatTimestamp } from '../base/days';
 import type { Db } from '../store/engine/database';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
-import { findLatestSecurityRelease, type Release } from '../store/releases';
+import { findSecurityRelease, type Release } from '../store/releases';
 import {
   countReportedVersions,
   listSitesWithVersion,
@@ -105,7 +105,7 @@ export interface SecurityAdoption {
 
 /** @returns undefined without a security release, or if a later version is offered and no site reported an older one */
 export async function readSecurityAdoption(db: Db, productId: number): Promise<SecurityAdoption | undefined> {
-  const release = await findLatestSecurityRelease(db, productId);
+  const release = await findSecurityRelease(db, productId);
   if (release === undefined) return undefined;
   const versions = await countReportedVersions(db, productId);
   const sum = (some: typeof versions) => some.reduce((all, { count }) => all + count, 0);

@@ -5,9 +5,9 @@ import { OperatorError } from './operator-error';
 import type { StoredKey } from '../store/licenses/license-keys';
 
 /**
- * Sealed keys, which `license reveal` can show again: AES-256-GCM with LICENSING_KEY_SECRET and the key's digest as
- * associated data, so that a sealed key opens only in its row. The bytes before base64 are: version (1 byte), key id
- * (4), nonce (12), tag (16), ciphertext. The key id distinguishes another secret from a damaged value.
+ * Sealed keys (encryption at rest), which `license reveal` can show again: AES-256-GCM with LICENSING_KEY_SECRET and the
+ * key's digest as associated data, so that a sealed key opens only in its row. The bytes before base64 are: version (1
+ * byte), key id (4), nonce (12), tag (16), ciphertext. The key id distinguishes another secret from a damaged value.
  */
 const VERSION = 1;
 const KEY_ID_BYTES = 4;

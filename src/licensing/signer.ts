@@ -8,7 +8,7 @@ import { createTtlMap } from './ttl-map';
 import { verificationKeys, openSigningKey, toJwk, withSigningState, type PublicJwk } from './signing-keys';
 import {
   staticClaims,
-  signedTokenExpiry,
+  tokenExpiry,
   toSeconds,
   type ClaimsSubject,
   type Claims,
@@ -140,7 +140,7 @@ export function createSigner(
     canSign: async () => (await readKeys(0)).signing !== undefined,
     signAnswer: (subject, { now: at, ...request }) => {
       const { tokenDays: days } = settings;
-      const endsAt = signedTokenExpiry(subject, at, days);
+      const endsAt = tokenExpiry(subject, at, days);
       return signToken(subject, { ...request, type: ANSWER_TYPE, at, days, endsAt });
     },
     signFile: (subject, { keyDigest, file: { madeAt, endsAt } }) =>

@@ -20,11 +20,14 @@ import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
 import { createTtlMap } from './ttl-map';
 import { columnOf, readSort, sortRows } from './sorting';
-import { enqueueSpreadingWebhook } from './webhook-events';
+import { enqueueSpreading } from './webhook-events';
 
 export { listReportedSitesOf };
 
-/** The reports of downloads: which version a site has, and in how many networks a key is used (docs/told-sites.md). */
+/**
+ * The reports of downloads: which version a site has, and key sharing: in how many networks a key is used
+ * (docs/told-sites.md).
+ */
 
 /** The days over which the networks of a key are counted. */
 export const SPREAD_DAYS = 30;
@@ -80,21 +83,14 @@ export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Acc
   async function findSpreading(networks: KeyNetwork[]): Promise<void> {
     const now = networks.reduce((latest, { at }) => (at > latest ? at : latest), new Date(0));
     const ids = [...new Set(networks.map(({ keyId }) => keyId))];
-    const counts = await countNetworks(db, ids, daysBefore(now, SPREAD_DAYS));
-    const many = [...counts].filter(([, count]) => count > spreadFactor + ALLOWANCE);
-    for (const [id, count] of many) {
-      if (count >= MAX_NETWORKS) full.set(String(id), { at: now });
-      if (count > MAX_NETWORKS) await forgetNetworksBeyond(db, id);
+    const counts = await countSpread(db, ids, spreadFactor, now);
+    for (const { keyId, licenseId, networks: count, isSpread } of counts) {
+      if (count >= MAX_NETWORKS) full.set(String(keyId), { at: now });
+      if (count > MAX_NETWORKS) await forgetNetworksBeyond(db, keyId);
+      if (!isSpread) continue;
+      await recordSpreading(db, { keyId, licenseId, at: now });
+      await enqueueSpreading(db, licenseId, keyId, now);
     }
-    const keys = await findKeys(
-      db,
-      many.map(([id]) => id),
-    );
-    for (const { key, license, most } of await withLicenses(db, keys, spreadFactor))
-      if (most !== undefined && (counts.get(key.id) as number) > most) {
-        await recordSpreading(db, { keyId: key.id, licenseId: license.id, at: now });
-        await enqueueSpreadingWebhook(db, license.id, key.id, now);
-      }
   }
 }
 
@@ -115,18 +111,13 @@ function networkOf({ endpoint, outcome, keyId, ip, at }: Access): KeyNetwork | u
   return { keyId, network: hash('sha256', `${keyId} ${wideNetworkOf(ip)}`).slice(0, 16), at };
 }
 
-async function withLicenses(db: Db, keys: LicenseKey[], spreadFactor: number) {
-  const licenses = new Map(
-    (await findLicensesByIds(db, [...new Set(keys.map(({ licenseId }) => licenseId))])).map((one) => [
-      one.id,
-      one,
-    ]),
-  );
-  return keys.flatMap((key) => {
-    const license = licenses.get(key.licenseId);
-    if (license === undefined) return [];
-    const slots = maxSitesOfKey(key, license);
-    return [{ key, license, slots, most: maxNetworks(slots, spreadFactor) }];
+/** Counts the networks of the keys that may have too many, with the maximum of each. */
+async function countSpread(db: Db, keyIds: number[], spreadFactor: number, now: Date) {
+  const since = daysBefore(now, SPREAD_DAYS);
+  return (await countNetworks(db, keyIds, since, spreadFactor + ALLOWANCE)).map((one) => {
+    const slots = maxSitesOfKey({ activationLimit: one.ownLimit }, { activationLimit: one.licenseLimit });
+    const most = maxNetworks(slots, spreadFactor) ?? Infinity;
+    return { ...one, slots, most, isSpread: one.networks > most };
   });
 }
 
@@ -176,25 +167,20 @@ export async function listSpreadingKeys(
   const found = new Map(
     (await listSpreading(db, since, MAX_SPREADING_KEYS, licenseId)).map((one) => [one.keyId, one]),
   );
-  const counts = await countNetworks(db, [...found.keys()], since);
-  const keys = await findKeys(db, [...found.keys()]);
-  const used = keys.filter(
+  const counts = await countSpread(db, [...found.keys()], spreadFactor, now);
+  const spread = new Map(counts.filter(({ isSpread }) => isSpread).map((one) => [one.keyId, one]));
+  const keys = (await findKeys(db, [...spread.keys()])).filter(
     ({ endsAt, replacedBy }) => replacedBy === null && (endsAt === null || endsAt > now),
   );
+  const licenses = await findLicensesByIds(db, [...new Set(keys.map(({ licenseId }) => licenseId))]);
   const listed: Spreading[] = [];
-  for (const { key, license, slots, most } of await withLicenses(db, used, spreadFactor)) {
-    const networks = counts.get(key.id) ?? 0;
-    if (most === undefined || networks <= most) continue;
+  for (const key of keys) {
+    const license = licenses.find(({ id }) => id === key.licenseId);
+    if (license === undefined) continue;
+    const { slots, networks, most } = spread.get(key.id) as NonNullable<ReturnType<typeof spread.get>>;
     const { at } = found.get(key.id) as { at: Date };
-    listed.push({
-      key,
-      license,
-      slots,
-      networks,
-      most,
-      at,
-      sites: await listReportedSitesOf(db, [license.id], MAX_SITES),
-    });
+    const sites = await listReportedSitesOf(db, [license.id], MAX_SITES);
+    listed.push({ key, license, slots, networks, most, at, sites });
   }
   return listed;
 }

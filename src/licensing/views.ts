@@ -11,7 +11,7 @@ import { readMetadata } from './metadata';
 import type { SigningKeyInUse } from './signing-keys';
 import { liveStatus, paidUntil } from './core/states';
 
-/** Licences, activations and keys as JSON in snake_case; only `addedKeyJson` shows a key. */
+/** The serializers of licences, activations and keys: JSON in snake_case; only `addedKeyJson` shows a key. */
 
 export function licenseJson(license: License, now: Date) {
   const { product, plan } = license;

@@ -223,12 +223,7 @@ function hourOf(at: Date): number {
 }
 
 /** Notifies receivers that a key of a licence is in many hands, once a month for each key. */
-export async function enqueueSpreadingWebhook(
-  db: Db,
-  licenseId: number,
-  keyId: number,
-  now: Date,
-): Promise<void> {
+export async function enqueueSpreading(db: Db, licenseId: number, keyId: number, now: Date): Promise<void> {
   const type = 'key.spreading';
   const subscribers = (await listSubscribers(db)).filter((one) => isSubscribed(one, type));
   if (subscribers.length === 0) return;

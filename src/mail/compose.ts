@@ -1,5 +1,5 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { securityLines } from '../licensing/changelog';
 import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
@@ -13,7 +13,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import type { Db } from '../store/engine/database';
-import { saveReportedProfile } from '../store/customer-profiles';
+import { saveProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
 import { findOrder } from '../store/orders/orders';
 import type { OutboxRow } from '../store/outbox';
@@ -171,7 +171,7 @@ async function composeLink(
   const values = { link: `${pages}/enter/${code}` };
   if (type === 'operator_link') return finish(row, to, type, values, settings);
   // Store the language now instead of at the request, whose duration would reveal known addresses.
-  await inReadCommitted(db, (trx) => saveReportedProfile(trx, to, { language: row.language }, row.createdAt));
+  await inReadCommitted(db, (trx) => saveProfile(trx, to, { language: row.language }, row.createdAt));
   return finish(await inTheirLanguage(db, row, to), to, type, values, settings);
 }
 
@@ -208,7 +208,7 @@ export function securityValues(
     version,
     fixed: fixed.length === 0 ? undefined : fixed,
     support_url: supportUrl ?? undefined,
-    my_url: publicUrl === undefined ? undefined : myUrlOf({ publicUrl }),
+    my_url: publicUrl === undefined ? undefined : myPageUrl(publicUrl),
   };
 }
 
@@ -224,20 +224,21 @@ async function composeAddress(
   const license = licenseId === null ? undefined : await findLicense(db, licenseId);
   const { support_url, my_url } = license
     ? await valuesOf(db, license, row, settings)
-    : { support_url: undefined, my_url: myUrlOf(settings) };
+    : { support_url: undefined, my_url: myPageUrl(settings.publicUrl) };
   return finish(await inTheirLanguage(db, row, to), to, type, { support_url, my_url }, settings);
 }
 
 /** Composes a seller's reply, with its text unchanged. */
 function composeAnswer(
-  { recipient: to, messageId }: OutboxRow,
+  { recipient: to, messageId, language }: OutboxRow,
   details: MailDetails,
-  { keySecret, publicUrl }: ComposerSettings,
+  { keySecret, publicUrl, shopName: shop }: ComposerSettings,
 ): ComposeResult {
   if (to === null) return { obsolete: true };
   const text = openAnswerOrNone(details, keySecret);
   if (text === undefined) return { failed: 'ANSWER_UNKNOWN' };
-  return { mail: { ...plainMail(text.subject, text.body), to, messageId: idOf(messageId, publicUrl) } };
+  const content = plainMail(text, { shop, language: language as CustomerLanguage });
+  return { mail: { ...content, to, messageId: idOf(messageId, publicUrl) } };
 }
 
 function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
@@ -389,8 +390,8 @@ async function contentOf(
         text: type,
         values: {
           ...validityOf(license, language, now),
-          site: withAsciiForm(site ?? '-'),
-          test_sites: testSites.length === 0 ? undefined : testSites.map(withAsciiForm).join(', '),
+          site: inBothForms(site ?? '-'),
+          test_sites: testSites.length === 0 ? undefined : testSites.map(inBothForms).join(', '),
         },
       };
   }
@@ -450,16 +451,12 @@ async function valuesOf(
     ends: paid === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(paid),
     renew_url: renewUrl ?? undefined,
     support_url: supportUrl ?? undefined,
-    my_url: myUrlOf(settings),
+    my_url: myPageUrl(settings.publicUrl),
   };
 }
 
-function myUrlOf({ publicUrl }: Pick<ComposerSettings, 'publicUrl'>): string {
-  return myPageUrl(publicUrl);
-}
-
 function finish(
-  { language, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
+  { language: asked, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
   to: string,
   text: TextName,
   values: Values,
@@ -467,7 +464,8 @@ function finish(
   keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
   const said = { ...values, shop: shopName };
-  const rendered = renderMail(readMailText(texts, text, language as CustomerLanguage), said, keys);
+  const language = asked as CustomerLanguage;
+  const rendered = renderMail(readMailText(texts, text, language), said, language, keys);
   return { mail: { ...rendered, to, messageId: idOf(messageId, publicUrl) } };
 }
 

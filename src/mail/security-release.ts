@@ -1,4 +1,4 @@
-import { bundlesContaining, readCatalogue } from '../licensing/bundles';
+import { bundlesWith, readCatalogue } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -57,7 +57,7 @@ interface Concerned {
 
 /** Lists the plans whose licences cover a product, by id. */
 async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
-  const bundles = bundlesContaining(await readCatalogue(db), productId);
+  const bundles = bundlesWith(await readCatalogue(db), productId);
   const products = new Set([productId, ...bundles.map(({ id }) => id)]);
   return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
@@ -123,7 +123,7 @@ export async function previewNotice(
   const product = await requireProduct(db, release.productId);
   const text = readMailText(letterhead.texts, 'security_release', letterhead.language);
   const values = { ...securityValues(product, release, letterhead.publicUrl), shop: letterhead.shopName };
-  const { subject, text: body } = renderMail(text, values);
+  const { subject, text: body } = renderMail(text, values, letterhead.language);
   const mails =
     release.notifiedAt === null
       ? await countConcerned(db, release, now)

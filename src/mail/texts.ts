@@ -5,7 +5,7 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { operatorLanguageOf } from '../texts/operators/languages';
 
 /**
- * The texts of mails, with the subject in the first line. Our own texts are in one file for each language, each below a
+ * The templates of mails, with the subject in the first line. Our own texts are in one file for each language, each below a
  * line `== TYPE ==`. A seller's texts are in the database and in files named `TYPE.LANGUAGE.txt`.
  */
 

@@ -6,7 +6,7 @@ import { activationJson } from '../licensing/views';
 import { notFound } from './kit/failures';
 import { list, post, remove, type OperationCall } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/request-params';
-import { strictObject, PageQuery, Text } from './kit/schemas';
+import { strictObject, Paging, Text } from './kit/schemas';
 import { Activation } from './kit/response-schemas';
 
 /** Returns the activation in the path, with its licence. */
@@ -24,7 +24,7 @@ export const activationOperations = {
     {
       summary: 'List the activations of a licence',
       forShops: true,
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Activation,
     },
     async (call) => {

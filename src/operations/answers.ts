@@ -10,7 +10,7 @@ import { CUSTOMER_LANGUAGES } from '../texts/customers/languages';
 import { invalid } from './kit/failures';
 import { get, post } from './kit/operation';
 import { requireLicense } from './kit/request-params';
-import { strictObject, IdGiven, enumOf, Text, TextOrNull, enumAsText } from './kit/schemas';
+import { strictObject, IdGiven, enumOf, Text, TextOrNull, textEnum } from './kit/schemas';
 import { Mail } from './kit/response-schemas';
 
 /** The number of latest requests that an answer considers. */
@@ -28,7 +28,7 @@ export const answerOperations = {
         {
           case: Text,
           to: TextOrNull,
-          language: enumAsText(CUSTOMER_LANGUAGES),
+          language: textEnum(CUSTOMER_LANGUAGES),
           subject: Text,
           body: Text,
           may_send: Type.Boolean({ description: 'Whether mail is set up.' }),

@@ -2,7 +2,7 @@ import { Type, type TSchema, type TUnsafe } from '@sinclair/typebox';
 import { formatTimestampOrNull } from '../base/days';
 import { regenerateUpdateXml } from '../joomla/regenerate-update-xml';
 import { listCatalogue } from '../licensing/catalogue';
-import { isSetExternally, withStored, type Config } from '../settings/config';
+import { isPreset, withStored, type Config } from '../settings/config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { describeRoute, withStoredPassword } from '../mail/settings';
@@ -37,7 +37,7 @@ import { invalid, OperationError, notFound } from './kit/failures';
 import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
-import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
+import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, textEnum } from './kit/schemas';
 import type { UploadRules } from './kit/upload';
 
 /** The operations on settings. A seller may change some; those of the environment are only shown. */
@@ -95,7 +95,7 @@ const Setting = strictObject(
       type: ['string', 'integer', 'null'],
       description: 'The value in effect. A password or secret is shown as `***`.',
     }),
-    source: enumAsText(SETTING_SOURCES),
+    source: textEnum(SETTING_SOURCES),
     changed_by: TextOrNull,
     changed_at: TimeOrNull,
   },
@@ -116,7 +116,7 @@ async function listAll({ db, settings }: Pick<OperationCall, 'db' | 'settings'>)
       variable: variableOf(name as SettingName),
       editable: false,
       value: value(config),
-      source: isSetExternally(config, variableOf(name as SettingName)) ? 'environment' : 'default',
+      source: isPreset(config, variableOf(name as SettingName)) ? 'environment' : 'default',
       changed_by: null,
       changed_at: null,
     })),
@@ -203,7 +203,7 @@ function readValue(value: string | number | null): string | null {
 
 function refuseGiven(config: Config, name: EditableName): void {
   const variable = variableOf(name);
-  if (isSetExternally(config, variable))
+  if (isPreset(config, variable))
     throw new OperatorError(
       `${name} is set by ${variable} in the environment or in the settings file, which takes precedence. To set it here, remove it there and restart the service.`,
       { code: 'CONFLICT', field: name, facts: { reason: 'in-environment', variable } },
@@ -272,22 +272,18 @@ export function fileSettingFault(config: Config, name: string, value: string): s
 }
 
 const PictureThing = strictObject(
-  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: enumAsText(PICTURE_SOURCES) },
+  { type: TextOrNull, bytes: Type.Integer({ minimum: 0 }), source: textEnum(PICTURE_SOURCES) },
   { title: 'ShopPicture' },
 );
 
 function pictureThing(config: Config) {
   const { shopLogo } = config;
-  const source = isSetExternally(config, 'LICENSING_SHOP_LOGO')
-    ? 'environment'
-    : shopLogo
-      ? 'stored'
-      : 'none';
+  const source = isPreset(config, 'LICENSING_SHOP_LOGO') ? 'environment' : shopLogo ? 'stored' : 'none';
   return { type: shopLogo?.type ?? null, bytes: shopLogo?.bytes.length ?? 0, source };
 }
 
 function refusePictureGiven(config: Config): void {
-  if (isSetExternally(config, 'LICENSING_SHOP_LOGO'))
+  if (isPreset(config, 'LICENSING_SHOP_LOGO'))
     throw new OperatorError(
       'The picture is set by LICENSING_SHOP_LOGO in the environment or in the settings file, which takes precedence.',
       { code: 'CONFLICT', facts: { reason: 'in-environment', variable: 'LICENSING_SHOP_LOGO' } },

@@ -10,7 +10,7 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   sortBy,
   Text,
   TextOrNull,
@@ -141,7 +141,7 @@ export const customerOperations = {
           }),
         ),
         sort: sortBy(CUSTOMER_SORTS, 'Sorts by address. Default: A to Z.'),
-        ...PageQuery,
+        ...Paging,
       }),
       data: Summary,
     },
@@ -162,7 +162,7 @@ export const customerOperations = {
       description:
         '`customer` is the address, or the id, which keeps the address out of logs. This call scans whole tables. Each further page has more licences with their data.',
       hasDeadline: false,
-      query: strictObject({ limit: PageQuery.limit, after: Type.Optional(Id) }),
+      query: strictObject({ limit: Paging.limit, after: Type.Optional(Id) }),
       data: CustomerData,
     },
     async (call) => {

@@ -4,7 +4,7 @@ import { parseMoment } from '../licensing/timestamps';
 import { accessJson, eventJson } from '../licensing/views';
 import { list } from './kit/operation';
 import { pageOf, requireLicense } from './kit/request-params';
-import { strictObject, IdGiven, PageQuery, Text, TimeInput } from './kit/schemas';
+import { strictObject, IdGiven, Paging, Text, TimeInput } from './kit/schemas';
 import { Access, LicenseEvent } from './kit/response-schemas';
 
 const NEWEST_FIRST = 'Newest first.';
@@ -16,7 +16,7 @@ export const historyOperations = {
       summary: 'List the changes of a licence',
       description: NEWEST_FIRST,
       forShops: true,
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: LicenseEvent,
     },
     async (call) => {
@@ -34,7 +34,7 @@ export const historyOperations = {
       summary: "List the access log's entries of a licence",
       description: NEWEST_FIRST,
       forShops: true,
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Access,
     },
     async (call) => {
@@ -54,7 +54,7 @@ export const historyOperations = {
         hint: Type.Optional(Type.String({ description: 'The end of a key.' })),
         ip: Type.Optional(Text),
         since: Type.Optional(TimeInput),
-        ...PageQuery,
+        ...Paging,
       }),
       data: Access,
     },

@@ -17,12 +17,12 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
@@ -204,7 +204,7 @@ const Undone = strictObject(
     id: Id,
     removed: strictObject({ licenses: Count, products: Count, plans: Count }),
     left: Type.Array(
-      strictObject({ kind: enumAsText(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
+      strictObject({ kind: textEnum(['license', 'product', 'plan']), id: Id, code: Text, reason: Text }),
       {
         description: 'What was used or changed since the import, and stays.',
       },
@@ -299,7 +299,7 @@ export const importOperations = {
     '/imports',
     {
       summary: 'List the moves from other systems, newest first',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Run,
     },
     async ({ db, query }) => {

@@ -17,7 +17,7 @@ import {
   QueryFlag,
   Id,
   nullable,
-  PageQuery,
+  Paging,
   ReasonField,
   TextOrNull,
   TimeInput,
@@ -57,7 +57,7 @@ export const licenseKeyOperations = {
     '/licenses/{id}/keys',
     {
       summary: "List a licence's keys, including ended ones",
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Key,
     },
     async (call) => {

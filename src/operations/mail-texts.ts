@@ -19,14 +19,14 @@ import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../texts/customers/la
 import { operatorLanguageOf } from '../texts/operators/languages';
 import { notFound } from './kit/failures';
 import { get, list, post, put, remove, type OperationCall } from './kit/operation';
-import { strictObject, Text, enumAsText } from './kit/schemas';
+import { strictObject, Text, textEnum } from './kit/schemas';
 
 /** The operations on mails' texts: our own, the seller's in the database, and files of the machine, which win. */
 
 const textFields = {
-  name: enumAsText(TEXT_NAMES),
-  language: enumAsText(CUSTOMER_LANGUAGES),
-  source: enumAsText(TEXT_SOURCES),
+  name: textEnum(TEXT_NAMES),
+  language: textEnum(CUSTOMER_LANGUAGES),
+  source: textEnum(TEXT_SOURCES),
 };
 
 const MailTextThing = strictObject(

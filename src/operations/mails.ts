@@ -3,7 +3,7 @@ import { dismissMail, sendMailAgain } from '../mail/failed-mails';
 import { listAllMails, listMailPage, mailJson, reportJson, sendKey } from '../mail/queue';
 import { get, list, post } from './kit/operation';
 import { pageOf, readId, requireLicense } from './kit/request-params';
-import { strictObject, Id, enumOf, nullable, PageQuery, TextOrNull } from './kit/schemas';
+import { strictObject, Id, enumOf, nullable, Paging, TextOrNull } from './kit/schemas';
 import { Mail } from './kit/response-schemas';
 
 const MOST = 500;
@@ -30,7 +30,7 @@ export const mailOperations = {
     {
       summary: 'List the mails about a licence',
       description: 'Newest first.',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Mail,
     },
     async (call) => {

@@ -27,13 +27,13 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeInput,
   TimeOrNull,
-  enumAsText,
+  textEnum,
   sortBy,
 } from './kit/schemas';
 import { STATUSES } from './kit/response-schemas';
@@ -179,13 +179,13 @@ export const ORDER_ACTIONS = [
 ] as const;
 
 const STATES = ['done', 'waiting', 'failed'] as const;
-const state = enumAsText(STATES);
+const state = textEnum(STATES);
 const outcome = {
   line: Text,
-  action: enumAsText(ORDER_ACTIONS),
+  action: textEnum(ORDER_ACTIONS),
   reason: nullable(Type.String({ description: 'The reason why nothing was done, or why the line waits.' })),
 };
-const standing = { status: enumAsText(STATUSES), expires_at: TimeOrNull };
+const standing = { status: textEnum(STATUSES), expires_at: TimeOrNull };
 const orderFields = { id: Id, shop: Text, order: Text, state };
 
 const RecordedOrder = strictObject(
@@ -254,7 +254,7 @@ const fields = {
 
 const OrderMail = strictObject(
   {
-    state: enumAsText(['queued', 'sent', 'failed', 'none']),
+    state: textEnum(['queued', 'sent', 'failed', 'none']),
     to: TextOrNull,
     at: nullable(
       Type.String({
@@ -293,7 +293,7 @@ const Details = strictObject(
       strictObject(
         {
           id: Id,
-          event: enumAsText(ORDER_EVENTS),
+          event: textEnum(ORDER_EVENTS),
           event_id: TextOrNull,
           at: Time,
           received_at: Time,
@@ -360,7 +360,7 @@ export const orderOperations = {
           }),
         ),
         sort: sortBy(ORDER_SORTS, 'Sorts by the time at which they were received. Default: newest first.'),
-        ...PageQuery,
+        ...Paging,
       }),
       data: strictObject(fields, { title: 'Order' }),
     },

@@ -8,7 +8,7 @@ import { planJson, PlanSchema } from '../licensing/schemas/catalogue';
 import { regenerateAfterPlan } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/request-params';
-import { strictObject, IdGiven, enumOf, PageQuery } from './kit/schemas';
+import { strictObject, IdGiven, enumOf, Paging } from './kit/schemas';
 
 const { id: _id, product_id, created_at: _createdAt, ...terms } = PlanSchema.properties;
 const activation_type = enumOf(ACTIVATION_TYPES, { description: 'What takes a slot.' });
@@ -26,7 +26,7 @@ export const planOperations = {
     {
       summary: 'List plans',
       forShops: true,
-      query: strictObject({ product_id: Type.Optional(IdGiven), ...PageQuery }),
+      query: strictObject({ product_id: Type.Optional(IdGiven), ...Paging }),
       data: PlanSchema,
     },
     async ({ db, query }) => {

@@ -6,7 +6,7 @@ import { planJson, PlanSchema, productJson, ProductSchema } from '../licensing/s
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { get, list, patch, post, remove } from './kit/operation';
 import { pageOf, readId } from './kit/request-params';
-import { strictObject, Id, IdGiven, Label, PageQuery, sortBy, Text } from './kit/schemas';
+import { strictObject, Id, IdGiven, Label, Paging, sortBy, Text } from './kit/schemas';
 
 const { id: _id, created_at: _createdAt, ...given } = Type.Partial(ProductSchema).properties;
 
@@ -21,7 +21,7 @@ export const productOperations = {
           PRODUCT_SORTS,
           'Sorts by id, name or number of licences, which was counted at most a minute ago. Default: by id.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: ProductSchema,
     },

@@ -19,7 +19,7 @@ import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/request-params';
-import { strictObject, QueryFlag, PageQuery, sortBy, Text, enumAsText } from './kit/schemas';
+import { strictObject, QueryFlag, Paging, sortBy, Text, textEnum } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import type { UploadRules } from './kit/upload';
 import { Release } from './kit/response-schemas';
@@ -72,7 +72,7 @@ const Published = strictObject(
     ...Release.properties,
     remarks: Type.Array(
       strictObject(
-        { code: enumAsText([...REMARKS]), facts: Type.Array(Text), message: Text },
+        { code: textEnum([...REMARKS]), facts: Type.Array(Text), message: Text },
         { title: 'Remark' },
       ),
       {
@@ -150,7 +150,7 @@ export const releaseOperations = {
           RELEASE_SORTS,
           'Sorts by version or by publication time. Default: highest version first. In ascending order, drafts come last.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: Release,
     },

@@ -3,10 +3,10 @@ import { formatTimestampOrNull } from '../base/days';
 import { jsonOf } from '../base/json';
 import { listLapsed, type LapsedLicense } from '../figures/not-renewed';
 import { readMoney } from '../figures/money';
-import { readRenewals, type RenewalCounts } from '../figures/renewals';
+import { readRenewals, type RenewalSum } from '../figures/renewals';
 import { get, list } from './kit/operation';
 import { pageOf } from './kit/request-params';
-import { strictObject, Id, IdGiven, PageQuery, TextOrNull, Time, TimeOrNull } from './kit/schemas';
+import { strictObject, Id, IdGiven, Paging, TextOrNull, Time, TimeOrNull } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 const Month = Type.String({ pattern: '^\\d{4}-\\d\\d$', examples: ['2026-11'] });
@@ -18,7 +18,7 @@ const counted = {
   lost: Type.Integer({ minimum: 0, description: 'Not renewed so far.' }),
 };
 
-const countedJson = ({ ended, inTime, late, lost }: RenewalCounts) => ({
+const countedJson = ({ ended, inTime, late, lost }: RenewalSum) => ({
   ended,
   in_time: inTime,
   late,
@@ -180,7 +180,7 @@ export const renewalOperations = {
       query: strictObject({
         ...filters,
         month: Type.Optional({ ...Month, description: 'The month of the paid end, such as 2026-11.' }),
-        ...PageQuery,
+        ...Paging,
       }),
       data: NotRenewed,
     },

@@ -5,7 +5,7 @@ import { listSpreadingPage, SPREADING_SORTS, type Spreading } from '../licensing
 import { OUTDATED_SITE_SORTS, readProductSites, type OutdatedSite } from '../licensing/reported-sites';
 import { get, list } from './kit/operation';
 import { pageOf, readId } from './kit/request-params';
-import { strictObject, Id, nullable, PageQuery, sortBy, Text, TextOrNull, Time } from './kit/schemas';
+import { strictObject, Id, nullable, Paging, sortBy, Text, TextOrNull, Time } from './kit/schemas';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -121,7 +121,7 @@ export const reportedSiteOperations = {
         'The plugin for Joomla reports the version with each download and check, even if that is refused. The list has the sites with an older version, a page at a time.',
       query: strictObject({
         sort: sortBy(OUTDATED_SITE_SORTS, 'Sorts by the time of the latest report. Default: latest first.'),
-        ...PageQuery,
+        ...Paging,
       }),
       data: ProductSites,
     },
@@ -157,7 +157,7 @@ export const reportedSiteOperations = {
           SPREADING_SORTS,
           'Sorts by the latest download, the number of networks or the customer. Default: latest download first.',
         ),
-        ...PageQuery,
+        ...Paging,
       }),
       data: SpreadingKey,
     },

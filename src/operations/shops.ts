@@ -34,23 +34,23 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const EFFECTS = [...new Set(RULES.flatMap(effectsOf))];
 
-const Rules = strictObject(Object.fromEntries(RULES.map((rule) => [rule, enumAsText(effectsOf(rule))])), {
+const Rules = strictObject(Object.fromEntries(RULES.map((rule) => [rule, textEnum(effectsOf(rule))])), {
   title: 'ShopRules',
 });
 
 const shopFields = {
   id: Id,
   name: Text,
-  kind: enumAsText(SHOP_KINDS),
+  kind: textEnum(SHOP_KINDS),
   verifies: Type.Boolean({
     description: "Whether it has its sender's secret. Without it, a receiver refuses every message.",
   }),
@@ -60,13 +60,13 @@ const shopFields = {
     Type.String({ description: 'The name of the tokens with the scope `issue` that its orders belong to.' }),
   ),
   rules: Rules,
-  mail: enumAsText(SHOP_MAILS),
+  mail: textEnum(SHOP_MAILS),
   has_api_key: Type.Boolean({ description: "Whether it has a key to read its sender's list." }),
   site_url: TextOrNull,
   catch_up: nullable(
     strictObject(
       {
-        state: enumAsText(CATCH_UP_STATES),
+        state: textEnum(CATCH_UP_STATES),
         at: nullable(Time),
         until: nullable(Time),
         tried_at: nullable(Time),
@@ -166,7 +166,7 @@ const settings = {
 };
 
 const Sku = strictObject(
-  { id: Id, sku: Text, plan_id: Id, quantity: enumAsText(SKU_QUANTITIES), created_at: Time },
+  { id: Id, sku: Text, plan_id: Id, quantity: textEnum(SKU_QUANTITIES), created_at: Time },
   { title: 'ShopSku' },
 );
 
@@ -174,7 +174,7 @@ const Message = strictObject(
   {
     id: Id,
     type: Type.String({ description: "The sender's name for the type of message." }),
-    result: enumAsText(MESSAGE_RESULTS),
+    result: textEnum(MESSAGE_RESULTS),
     reason: TextOrNull,
     order_id: nullable(Id),
     received_at: Time,
@@ -272,7 +272,7 @@ async function caughtUp(call: OperationCall<unknown, { since?: string }>) {
 export const shopOperations = {
   listShops: list(
     '/shops',
-    { summary: 'List shops', scope: 'write', query: strictObject(PageQuery), data: ListedShop },
+    { summary: 'List shops', scope: 'write', query: strictObject(Paging), data: ListedShop },
     async ({ db, query }) => {
       const { limit, after } = pageOf(query);
       const [place] = readCursor<[number]>(after, [isCursorId]) ?? [];
@@ -330,7 +330,7 @@ export const shopOperations = {
     {
       summary: "List the plans of a shop's articles",
       scope: 'write',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Sku,
     },
     async (call) => {
@@ -390,7 +390,7 @@ export const shopOperations = {
       description:
         '`result` is `order` for an event of an order, `noted` for a message that changes no order, `unmatched` while the order or payment that it names is not known, `queued` while it waits to be processed, and `unreadable` for a message without an order (`refused` in an earlier version).',
       scope: 'write',
-      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...PageQuery }),
+      query: strictObject({ result: Type.Optional(enumOf(MESSAGE_RESULTS)), ...Paging }),
       data: Message,
     },
     async (call) => {

@@ -8,13 +8,13 @@ import {
 import { signingKeyJson } from '../licensing/views';
 import { list, post } from './kit/operation';
 import { pageOf } from './kit/request-params';
-import { strictObject, Id, PageQuery, Time, TimeOrNull, enumAsText } from './kit/schemas';
+import { strictObject, Id, Paging, Time, TimeOrNull, textEnum } from './kit/schemas';
 
 const SigningKey = strictObject(
   {
     id: Id,
     kid: Type.String({ description: "The key's name, which is in the header of everything that it signs." }),
-    state: enumAsText(['current', 'next', 'retired']),
+    state: textEnum(['current', 'next', 'retired']),
     x: Type.String({
       description: 'The public key (Ed25519), as in a JWK.',
       pattern: '^[A-Za-z0-9_-]{43}$',
@@ -34,7 +34,7 @@ export const signingKeyOperations = {
     '/signing-keys',
     {
       summary: 'List the keys that sign answers, oldest first',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: SigningKey,
     },
     async ({ db, query }) => {

@@ -9,18 +9,18 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   Time,
   TimeInput,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const fields = {
   id: Id,
   name: Text,
-  scope: enumAsText(SCOPES),
+  scope: textEnum(SCOPES),
   created_at: Time,
   expires_at: TimeOrNull,
   last_used_at: TimeOrNull,
@@ -32,7 +32,7 @@ export const tokenOperations = {
     {
       summary: 'List tokens, without the tokens themselves',
       scope: 'write',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: strictObject(fields, { title: 'Token' }),
     },
     async ({ db, query }) => {

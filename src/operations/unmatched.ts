@@ -10,12 +10,12 @@ import {
   IdGiven,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const UnmatchedEvent = strictObject(
@@ -38,7 +38,7 @@ const UnmatchedEvent = strictObject(
       }),
     ),
     customer: nullable(Type.String({ description: 'The customer who paid, if the shop named one.' })),
-    state: enumAsText(UNMATCHED_STATES),
+    state: textEnum(UNMATCHED_STATES),
     at: Time,
     acted_by: TextOrNull,
     acted_at: TimeOrNull,
@@ -77,7 +77,7 @@ export const unmatchedOperations = {
       query: strictObject({
         shop: Type.Optional(Text),
         state: Type.Optional(enumOf(UNMATCHED_STATES, { default: 'open' })),
-        ...PageQuery,
+        ...Paging,
       }),
       data: UnmatchedEvent,
     },

@@ -22,12 +22,12 @@ import {
   Id,
   enumOf,
   nullable,
-  PageQuery,
+  Paging,
   Text,
   TextOrNull,
   Time,
   TimeOrNull,
-  enumAsText,
+  textEnum,
 } from './kit/schemas';
 
 const fields = {
@@ -37,7 +37,7 @@ const fields = {
   description: TextOrNull,
   enabled: Type.Boolean(),
   disabled_at: TimeOrNull,
-  disabled_reason: nullable(enumAsText(['operator', 'failing', 'gone'])),
+  disabled_reason: nullable(textEnum(['operator', 'failing', 'gone'])),
   previous_secret_until: nullable(
     Type.String({
       ...Time,
@@ -68,7 +68,7 @@ const Delivery = strictObject(
     }),
     type: Text,
     license_id: nullable(Id),
-    state: enumAsText(['waiting', 'delivered', 'failed']),
+    state: textEnum(['waiting', 'delivered', 'failed']),
     attempts: Type.Integer(),
     error: nullable(
       Type.String({ description: 'The reason why the latest attempt failed, such as STATUS 500.' }),
@@ -99,7 +99,7 @@ export const webhookOperations = {
     {
       summary: 'List receivers of webhooks, without their secrets',
       scope: 'write',
-      query: strictObject(PageQuery),
+      query: strictObject(Paging),
       data: Webhook,
     },
     async ({ db, query }) => {
@@ -186,7 +186,7 @@ export const webhookOperations = {
       summary: 'List the deliveries to a receiver, including waiting ones',
       description: 'Newest first. With `state=waiting`, only waiting deliveries, the next one first.',
       scope: 'write',
-      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...PageQuery }),
+      query: strictObject({ state: Type.Optional(enumOf(['waiting'])), ...Paging }),
       data: Delivery,
     },
     async (call) => {

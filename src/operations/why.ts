@@ -3,7 +3,7 @@ import { ACTION_TYPES } from '../support/findings';
 import { UNTRACED_CODES } from '../support/sentences';
 import { explain } from '../support/why';
 import { post } from './kit/operation';
-import { strictObject, Id, nullable, Text, TextOrNull, TimeOrNull, enumAsText } from './kit/schemas';
+import { strictObject, Id, nullable, Text, TextOrNull, TimeOrNull, textEnum } from './kit/schemas';
 
 const Judged = strictObject(
   {
@@ -22,7 +22,7 @@ const Finding = strictObject({
   count: nullable(Type.Integer({ minimum: 1 })),
   action: nullable(
     Type.Object(
-      { type: enumAsText(ACTION_TYPES) },
+      { type: textEnum(ACTION_TYPES) },
       { additionalProperties: true, description: 'The call of this API that fixes it.' },
     ),
   ),
@@ -44,7 +44,7 @@ const Explained = strictObject(
       description:
         "Requests without the licence's key from networks where it is used, perhaps of another person. They are not counted.",
     }),
-    untraced: Type.Array(strictObject({ code: enumAsText(UNTRACED_CODES), sentence: Text }), {
+    untraced: Type.Array(strictObject({ code: textEnum(UNTRACED_CODES), sentence: Text }), {
       description: 'Failures that leave no record here.',
     }),
   },

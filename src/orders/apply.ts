@@ -3,7 +3,7 @@ import { setCustomer, changePlan, setLimit } from '../licensing/amend';
 import { issueOrdered } from '../licensing/issue';
 import { changeState, setEnd, type ChangeContext } from '../licensing/lifecycle';
 import type { Transaction } from '../store/engine/database';
-import { saveReportedProfile } from '../store/customer-profiles';
+import { saveProfile } from '../store/customer-profiles';
 import {
   insertOrderEvent,
   insertOrderLicenses,
@@ -121,12 +121,7 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
     case 'set_order':
       return updateOrder(trx, order.id, change.changes);
     case 'tell_profile':
-      return saveReportedProfile(
-        trx,
-        change.email,
-        { name: change.name, language: change.language },
-        change.at,
-      );
+      return saveProfile(trx, change.email, { name: change.name, language: change.language }, change.at);
     case 'name_customer':
       return setCustomer(trx, change.license, change.email, because());
     case 'set_line':

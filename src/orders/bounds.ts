@@ -4,13 +4,7 @@ import { asStorable } from '../licensing/timestamps';
 import { MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import { MAX_NAME_LENGTH, MAX_SLOTS_QUANTITY, requireExactText } from './message';
 import type { LineMessage, LineProblem } from './message';
-import type {
-  ExternalIdLink,
-  OrderReference,
-  ParsedEvent,
-  ParsedLine,
-  ParsedMessage,
-} from './parsed-message';
+import type { IdLink, OrderReference, ParsedEvent, ParsedLine, ParsedMessage } from './parsed-message';
 
 /**
  * Sanitises a sender's input; it cannot reach a column any other way. No content makes a message fail: a digest
@@ -33,7 +27,7 @@ export interface FitMessage extends Omit<ParsedMessage, 'event' | 'meant' | 'als
   event: FitEvent | undefined;
   meant: FitEvent | undefined;
   also: FitEvent[];
-  links: ExternalIdLink[];
+  links: IdLink[];
 }
 
 export function fitMessage(message: ParsedMessage, now: Date): FitMessage {
@@ -69,7 +63,7 @@ function fitReference(order: OrderReference): OrderReference {
     : { of: fitText(order.of, MAX_LABEL_LENGTH) };
 }
 
-function fitLink(link: ExternalIdLink): ExternalIdLink {
+function fitLink(link: IdLink): IdLink {
   const key = fitText(link.key, MAX_LABEL_LENGTH);
   if ('order' in link) return { ...link, key, order: fitText(link.order) };
   return 'other' in link ? { key, other: fitText(link.other, MAX_LABEL_LENGTH) } : { ...link, key };

@@ -28,7 +28,7 @@ import {
   readEvent,
   type LineOutcome,
   type StoredLine,
-  type ReportedEvent,
+  type ReadEvent,
 } from './order-events';
 import { issueMore } from './reconcile-line';
 import { planOf, type Plans } from './sold';
@@ -242,7 +242,7 @@ function replay(draft: Draft, line: OrderLine, before: OrderEvent[], events: Ord
   const told = reportedEventsOf(draft, [...before, ...events]);
   for (const [i, kept] of events.entries()) {
     const at = before.length + i;
-    const latest = told[at] as ReportedEvent;
+    const latest = told[at] as ReadEvent;
     if (!concerns(latest, line)) continue;
     draft.reason = changeReason(draft.facts, latest.event);
     const [settled] = settleAll(draft, [line], {

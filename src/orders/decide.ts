@@ -31,7 +31,7 @@ import {
   type LineOutcome,
   type OrderEventName,
   type StoredLine,
-  type ReportedEvent,
+  type ReadEvent,
 } from './order-events';
 import { firstUnreadablePayment, reconcileLine, type SettledLine } from './reconcile-line';
 import { mailOf } from './shop-kinds';
@@ -166,7 +166,7 @@ export function tell(
   draft: Draft,
   prior: OrderEvent[],
   event: OrderEvent,
-): { before: ReportedEvent[]; after: ReportedEvent[]; latest: ReportedEvent } {
+): { before: ReadEvent[]; after: ReadEvent[]; latest: ReadEvent } {
   const after = reportedEventsOf(draft, [...prior, event]);
   const judged = new Map(reportedEventsOf(draft, prior).map((one) => [one.identity, one]));
   const before = after.slice(0, -1).map((one) => {
@@ -175,7 +175,7 @@ export function tell(
       ? one
       : { ...one, effect: was.effect, partial: was.partial, part: was.part };
   });
-  return { before, after, latest: after.at(-1) as ReportedEvent };
+  return { before, after, latest: after.at(-1) as ReadEvent };
 }
 
 /** Settles the lines that wait, because their articles or earlier orders may be known now. */
@@ -206,7 +206,7 @@ export function settleAll(
 }
 
 /** Adds the line that an event begins, or updates it while it has no licence. */
-function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ReportedEvent[]): void {
+function openLine(draft: Draft, item: StoredLine, known: OrderLine[], prior: ReadEvent[]): void {
   const { line: name, sku = null, plan_id: planId = null, quantity = 1, renews } = item;
   const line = known.find((one) => one.line === name);
   const renewsJson = renews === undefined ? null : JSON.stringify(renews);
@@ -228,7 +228,7 @@ function renameArticle(draft: Draft, line: OrderLine, sku: string | null, quanti
 }
 
 /** Lists an outcome for each line that the event names, in its order. A line that was never paid has no row yet. */
-function inEventOrder(event: ReportedEvent, outcomes: LineOutcome[]): LineOutcome[] {
+function inEventOrder(event: ReadEvent, outcomes: LineOutcome[]): LineOutcome[] {
   const stops = event.effect === 'suspend' || event.effect === 'cancel';
   const reason = ignoredReason(event) ?? (stops ? event.event : 'not_paid');
   return (event.items ?? []).map(
@@ -240,7 +240,7 @@ function inEventOrder(event: ReportedEvent, outcomes: LineOutcome[]): LineOutcom
 const UNRESOLVED: Meanings = { base: { duration: null, count: 1 }, upgrades: new Map(), renews: false, n: 1 };
 
 /** Updates the stored outcomes of earlier events whose lines no longer wait. */
-function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ReportedEvent[], settled: Settled[]): void {
+function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ReadEvent[], settled: Settled[]): void {
   // A shop may report one payment twice: with the order and with its subscription.
   const issued = new Set<string>();
   for (const event of stored) {
@@ -260,7 +260,7 @@ function reviseOutcomes(draft: Draft, stored: OrderEvent[], told: ReportedEvent[
   }
 }
 
-function revisedOutcome(draft: Draft, event: OrderEvent, told: ReportedEvent[], settled: Settled) {
+function revisedOutcome(draft: Draft, event: OrderEvent, told: ReadEvent[], settled: Settled) {
   const { line, waitingUpgrades, waits, outcome } = settled;
   const hasLicense = linksOf(draft, line).length > 0;
   const isOpen = event.event === 'upgraded' ? waitingUpgrades.has(event.identity) : !hasLicense;
@@ -328,7 +328,7 @@ function hasAddress({ order: { customer } }: Draft): boolean {
  * Dunning: notes a failed payment in the history of the licences that it would have renewed, and mails the customer
  * where to pay, once for each period. It changes no licence.
  */
-function noteFailedPayment(draft: Draft, failed: ReportedEvent, before: ReportedEvent[]): void {
+function noteFailedPayment(draft: Draft, failed: ReadEvent, before: ReadEvent[]): void {
   const { order, shop, facts } = draft;
   // A failed test payment does not concern what was sold.
   if (failed.isTest && !order.isTest) return;
@@ -352,7 +352,7 @@ function noteFailedPayment(draft: Draft, failed: ReportedEvent, before: Reported
 }
 
 /** Lists the licences that the failed payment was for, unless a newer event paid for or ended them. */
-function findUnpaid(draft: Draft, failed: ReportedEvent, before: ReportedEvent[]): LicenseFacts[] {
+function findUnpaid(draft: Draft, failed: ReadEvent, before: ReadEvent[]): LicenseFacts[] {
   const open = draft.lines.filter((line) => {
     const [own] = lineEvents([failed], line);
     return own !== undefined && !lineEvents(before, line).some((one) => settles(one) && byTime(one, own) > 0);

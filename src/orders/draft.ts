@@ -4,7 +4,7 @@ import type { LicenseFacts, OrderFacts } from './facts';
 import { foldLine, notYet, type LineState } from './line-state';
 import type { Contribution } from './license-state';
 import { matchLines } from './match-lines';
-import { lineEvents, type LineOutcome, type ReportedEvent } from './order-events';
+import { lineEvents, type LineOutcome, type ReadEvent } from './order-events';
 import { readEvents } from './refunds';
 import { type Link, meaningsOf, numbersOf, type PlanCatalogue } from './sold';
 import { unmatchedDigest } from './names';
@@ -32,7 +32,7 @@ export interface Draft extends PlanCatalogue {
 /** An order with the data from which the state of its lines is computed. */
 interface OrderView {
   lines: OrderLine[];
-  told: ReportedEvent[];
+  told: ReadEvent[];
   numbers: Map<number, number>;
 }
 
@@ -127,7 +127,7 @@ export function setOutcomes(draft: Draft, event: OrderEvent, outcomes: LineOutco
 }
 
 /** Reads events, and matches their items to the order's lines. */
-export function reportedEventsOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ReportedEvent[] {
+export function reportedEventsOf({ lines }: Pick<Draft, 'lines'>, events: OrderEvent[]): ReadEvent[] {
   return matchLines(readEvents(events), lines);
 }
 
@@ -145,7 +145,7 @@ export type Standings = Pick<Draft, 'order' | 'lines' | 'links' | 'plans' | 'oth
 };
 
 /** Returns the state of a link's line, from the events of its order. @param told the events of the draft's own order */
-export function lineStateOf(draft: Standings, link: Link, told: ReportedEvent[]): LineState {
+export function lineStateOf(draft: Standings, link: Link, told: ReadEvent[]): LineState {
   const view = link.orderId === draft.order.id ? ownView(draft, told) : otherView(draft, link.orderId);
   const line = view.lines.find(({ id }) => id === link.lineId);
   if (line === undefined) return notYet();
@@ -153,7 +153,7 @@ export function lineStateOf(draft: Standings, link: Link, told: ReportedEvent[])
   return foldLine(lineEvents(view.told, line), meaningsOf(draft, link.plans, line, n));
 }
 
-function ownView(draft: Standings, told: ReportedEvent[]): OrderView {
+function ownView(draft: Standings, told: ReadEvent[]): OrderView {
   return { lines: draft.lines, told, numbers: numbersOf(ownLinks(draft)) };
 }
 

@@ -26,7 +26,7 @@ import { listUnmatchedOf, type Unmatched } from '../store/orders/unmatched';
 import { findMailsOfOrder } from '../store/outbox';
 import { MAX_QUANTITY } from './message';
 import { licenseReference, namedOrders, orderDigest, skuDigest } from './names';
-import { isPayment, readEvent, type ReportedEvent } from './order-events';
+import { isPayment, readEvent, type ReadEvent } from './order-events';
 import { graceOf } from './shop-kinds';
 import type { Link, Plans } from './sold';
 
@@ -177,12 +177,7 @@ export function planIdsOf({ base, had, upgrades }: Plans): number[] {
 }
 
 /** Returns the digests of the articles in lines and events, if a decision may depend on their plans. */
-function articlesOf(
-  shop: Shop,
-  lines: OrderLine[],
-  unlinked: OrderLine[],
-  events: ReportedEvent[],
-): string[] {
+function articlesOf(shop: Shop, lines: OrderLine[], unlinked: OrderLine[], events: ReadEvent[]): string[] {
   const told = events.filter((one) => one.outcomeJson === null || isPayment(one));
   const items = told.flatMap((one) => one.items ?? []);
   if (unlinked.length === 0 && items.length === 0) return [];
@@ -195,7 +190,7 @@ function articlesOf(
 function nextReferences(
   order: Order,
   lines: OrderLine[],
-  events: ReportedEvent[],
+  events: ReadEvent[],
   { links, skus, isActed }: { links: Link[]; skus: ShopSku[]; isActed: boolean },
 ): string[] {
   const names = new Set(lines.map(({ line }) => line));
@@ -247,7 +242,7 @@ async function findRenewed(
   order: Order,
   shop: Shop,
   unlinked: OrderLine[],
-  events: ReportedEvent[],
+  events: ReadEvent[],
 ): Promise<Record<string, Renewed>> {
   const found: Record<string, Renewed> = {};
   const named = events

@@ -3,7 +3,7 @@ import { minorDigits } from '../base/currency';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
 import { isUnavailable, isWrongValue, reasonCode } from '../store/engine/errors';
-import { saveReportedProfile } from '../store/customer-profiles';
+import { saveProfile } from '../store/customer-profiles';
 import { findOrder, listOrderEvents } from '../store/orders/orders';
 import {
   findLink,
@@ -21,7 +21,7 @@ import { fitMessage, type FitEvent } from './bounds';
 import { editsOf } from './edited-order';
 import type { Money, OrderMessage } from './message';
 import { linkDigest, messageDigest, orderDigest } from './names';
-import type { ExternalIdLink, ParsedMessage } from './parsed-message';
+import type { IdLink, ParsedMessage } from './parsed-message';
 import { nameOrderCustomer, recordOrder, type RecordContext, type Recorded } from './record';
 import { followMessage } from './unmatched';
 
@@ -190,7 +190,7 @@ async function keepAgain(
 }
 
 /** Links a customer's id to the address, for all orders of this customer. A test message does not do this. */
-function addressOf(event: FitEvent | undefined, now: Date): ExternalIdLink[] {
+function addressOf(event: FitEvent | undefined, now: Date): IdLink[] {
   const { customerId, customer, test } = event ?? {};
   if (event === undefined || customerId === undefined || customer === undefined || test === true) return [];
   return [{ key: customerId, email: customer.email, at: earlier(event.at, now) }];
@@ -289,7 +289,7 @@ function toMeant({ order, ...event }: FitEvent): Pending | undefined {
   return 'number' in order ? { event, number: order.number } : undefined;
 }
 
-function toStored(shop: string, link: ExternalIdLink, now: Date): Omit<ShopLink, 'id'> {
+function toStored(shop: string, link: IdLink, now: Date): Omit<ShopLink, 'id'> {
   const shared = { shop, digest: linkDigest(shop, link.key), paid: null, currency: null, createdAt: now };
   if ('order' in link) {
     const { amount = null, currency = null } = link.paid ?? {};
@@ -303,11 +303,11 @@ function toStored(shop: string, link: ExternalIdLink, now: Date): Omit<ShopLink,
 async function tellLanguage(
   db: Db,
   shop: string,
-  { email, language, at }: Extract<ExternalIdLink, { email: string }>,
+  { email, language, at }: Extract<IdLink, { email: string }>,
   now: Date,
 ): Promise<void> {
   if (language === undefined || (await findShop(db, shop))?.isTest) return;
-  await inReadCommitted(db, (trx) => saveReportedProfile(trx, email, { language }, earlier(at ?? now, now)));
+  await inReadCommitted(db, (trx) => saveProfile(trx, email, { language }, earlier(at ?? now, now)));
 }
 
 /**

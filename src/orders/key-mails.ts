@@ -72,7 +72,7 @@ export interface OrderMail {
 }
 
 /** The maximum number of mails to search: an order has one each time it issues, and one each time its keys are sent again. */
-const MAX_KEY_MAILS = 100;
+const MAX_MAILS = 100;
 
 /**
  * Returns the state of the latest mail with an order's keys.
@@ -84,12 +84,7 @@ export async function readOrderMail(
   isOn: boolean,
   licenseId?: number,
 ): Promise<OrderMail> {
-  const rows = await findMailsOfOrder(
-    db,
-    order.id,
-    'order_keys',
-    licenseId === undefined ? 1 : MAX_KEY_MAILS,
-  );
+  const rows = await findMailsOfOrder(db, order.id, 'order_keys', licenseId === undefined ? 1 : MAX_MAILS);
   const row = rows.find((one) => licenseId === undefined || licensesIn(one.detailsJson).includes(licenseId));
   if (row !== undefined)
     return {

@@ -17,7 +17,7 @@ export interface Contribution {
 type PartTerm = Term & { part: number };
 
 /** Reports whether a renewal is in force; a line that issued the licence always is. */
-export function isRenewalInForce({ role, standing: { state, holds, isPaid, terms } }: Contribution): boolean {
+export function isInForce({ role, standing: { state, holds, isPaid, terms } }: Contribution): boolean {
   if (role === 'issued') return true;
   return state !== 'none' && state !== 'cancelled' && holds.size === 0 && isPaid && terms.length > 0;
 }
@@ -26,7 +26,7 @@ export function isRenewalInForce({ role, standing: { state, holds, isPaid, terms
 export function termsOf(parts: Contribution[]): PartTerm[] {
   const tagged = ({ id, standing }: Contribution) => standing.terms.map((term) => ({ ...term, part: id }));
   const renewed = parts
-    .filter((part) => part.role === 'renewed' && isRenewalInForce(part))
+    .filter((part) => part.role === 'renewed' && isInForce(part))
     .flatMap(tagged)
     .sort((a, b) => a.at.getTime() - b.at.getTime() || a.part - b.part);
   const issued = parts.filter(
@@ -45,7 +45,7 @@ export function licenseEnd(parts: Contribution[]): Date | null {
 
 /** Reports whether a subscription renews the licence automatically, and returns the grace period that its end then has. */
 export function renewalOf(parts: Contribution[]): { renewsItself: boolean; graceDays: number } {
-  const renewing = parts.filter((part) => part.standing.renewsItself && isRenewalInForce(part));
+  const renewing = parts.filter((part) => part.standing.renewsItself && isInForce(part));
   return {
     renewsItself: renewing.length > 0,
     graceDays: Math.max(0, ...renewing.map(({ standing }) => standing.graceDays)),
@@ -59,7 +59,7 @@ export function renewalOf(parts: Contribution[]): { renewsItself: boolean; grace
 export function holdsOf(parts: Contribution[]): ReadonlyMap<OrderEventName, Date> {
   const issued = parts.find(({ role }) => role === 'issued')?.standing;
   if (issued === undefined) return new Map();
-  const renewals = parts.filter((part) => part.role === 'renewed' && isRenewalInForce(part));
+  const renewals = parts.filter((part) => part.role === 'renewed' && isInForce(part));
   const newest = Math.max(-Infinity, ...renewals.flatMap(({ standing }) => standing.paidAt?.getTime() ?? []));
   const holds = new Map(
     [...issued.holds].filter(([name, at]) => !isLiftedByPayment(name) || at.getTime() >= newest),

@@ -1,5 +1,5 @@
 import type { OrderLine } from '../store/orders/orders';
-import { sortEvents, type StoredLine, type ReportedEvent } from './order-events';
+import { sortEvents, type StoredLine, type ReadEvent } from './order-events';
 import { findReturned } from './refunds';
 
 /**
@@ -22,10 +22,7 @@ interface LineNames {
 }
 
 /** Matches items to lines. @returns the events with the lines' names in their items */
-export function matchLines(
-  events: ReportedEvent[],
-  lines: Pick<OrderLine, 'line' | 'sku'>[],
-): ReportedEvent[] {
+export function matchLines(events: ReadEvent[], lines: Pick<OrderLine, 'line' | 'sku'>[]): ReadEvent[] {
   if (!events.some(({ items }) => items?.some(({ ids }) => ids !== undefined))) return events;
   const known: LineNames[] = lines.map(({ line, sku }) => ({
     line,
@@ -51,7 +48,7 @@ export function matchLines(
   const returned = findReturned(
     sorted.map((one) => ({ ...one, confirms: one.items?.some(({ confirms }) => confirms) ?? false })),
   );
-  const placed = new Map<ReportedEvent, StoredLine[]>();
+  const placed = new Map<ReadEvent, StoredLine[]>();
   for (const event of sorted) {
     const { items } = event;
     if (event.event === 'paid' || !items?.some(({ ids }) => ids !== undefined)) continue;

@@ -71,7 +71,7 @@ export interface StoredLine {
 }
 
 /** A stored event with parsed lines. */
-export interface ReportedEvent extends Omit<OrderEvent, 'event' | 'effect' | 'reduced'> {
+export interface ReadEvent extends Omit<OrderEvent, 'event' | 'effect' | 'reduced'> {
   event: OrderEventName;
   effect: Effect;
   reduced: Effect | null;
@@ -81,9 +81,9 @@ export interface ReportedEvent extends Omit<OrderEvent, 'event' | 'effect' | 're
   part?: 'partial' | 'other_currency' | undefined;
 }
 
-export function readEvent(event: OrderEvent): ReportedEvent {
+export function readEvent(event: OrderEvent): ReadEvent {
   return {
-    ...(event as Omit<ReportedEvent, 'items'>),
+    ...(event as Omit<ReadEvent, 'items'>),
     items: event.linesJson === null ? null : (JSON.parse(event.linesJson) as StoredLine[]),
   };
 }
@@ -112,12 +112,12 @@ export interface LineEvent {
 }
 
 /** Returns the item of an event that names a line. */
-export function itemOf({ items }: Pick<ReportedEvent, 'items'>, line: string): StoredLine | undefined {
+export function itemOf({ items }: Pick<ReadEvent, 'items'>, line: string): StoredLine | undefined {
   return items?.find((item) => item.line === line);
 }
 
 /** Reports whether an event is about a line. */
-export function concerns(event: Pick<ReportedEvent, 'items'>, { line }: Pick<OrderLine, 'line'>): boolean {
+export function concerns(event: Pick<ReadEvent, 'items'>, { line }: Pick<OrderLine, 'line'>): boolean {
   return event.items === null || itemOf(event, line) !== undefined;
 }
 
@@ -125,16 +125,16 @@ export function concerns(event: Pick<ReportedEvent, 'items'>, { line }: Pick<Ord
  * Returns the events from the view of a line. A payment whose article could not be read counts until another payment
  * names the line's article.
  */
-export function lineEvents(events: ReportedEvent[], { line }: Pick<OrderLine, 'line'>): LineEvent[] {
+export function lineEvents(events: ReadEvent[], { line }: Pick<OrderLine, 'line'>): LineEvent[] {
   const own = events.filter((event) => concerns(event, { line }));
-  const isRead = (event: ReportedEvent) => event.event === 'paid' && !itemOf(event, line)?.problem;
+  const isRead = (event: ReadEvent) => event.event === 'paid' && !itemOf(event, line)?.problem;
   const hasRead = own.some(isRead);
   return own
     .filter((one) => one.event !== 'paid' || !hasRead || isRead(one))
     .map((one) => asLineEvent(one, line));
 }
 
-function asLineEvent(told: ReportedEvent, line: string): LineEvent {
+function asLineEvent(told: ReadEvent, line: string): LineEvent {
   const { event, identity, at, effect, payment, reduced, renewsItself, graceDays } = told;
   const item = itemOf(told, line);
   const isNamed = [item?.plan_id, item?.sku, item?.quantity].some((one) => one !== undefined);
@@ -174,8 +174,8 @@ export function byTime(a: Timed, b: Timed): number {
 }
 
 /** Sorts whole events by the same rule as `byTime`. */
-export function sortEvents(events: ReportedEvent[]): ReportedEvent[] {
-  const until = ({ event, items }: ReportedEvent) => {
+export function sortEvents(events: ReadEvent[]): ReadEvent[] {
+  const until = ({ event, items }: ReadEvent) => {
     const ends = event === 'renewed' ? (items ?? []).flatMap(({ paid_until: end }) => end ?? []).sort() : [];
     return ends.length === 0 ? null : new Date(ends.at(-1) as string);
   };
@@ -190,7 +190,7 @@ export function isPayment({ effect }: Pick<LineEvent, 'effect'>): boolean {
 }
 
 /** Returns the reason that an event has no effect; undefined if it has one. */
-export function ignoredReason(event: ReportedEvent | undefined): string | undefined {
+export function ignoredReason(event: ReadEvent | undefined): string | undefined {
   if (event?.effect !== 'none') return undefined;
   if (event.event === 'payment_failed') return 'payment_failed';
   if (event.event === 'renewal_stopped' || event.event === 'renewal_resumed') return 'renewal';
@@ -198,7 +198,7 @@ export function ignoredReason(event: ReportedEvent | undefined): string | undefi
 }
 
 /** Reports whether a refund names a payment that the line's events do not contain. */
-export function isUnknownRefund({ event, payment }: ReportedEvent, events: LineEvent[]): boolean {
+export function isUnknownRefund({ event, payment }: ReadEvent, events: LineEvent[]): boolean {
   if (payment === null || (event !== 'refunded' && event !== 'refund_failed')) return false;
   return !events.some((one) => isPayment(one) && (one.payment === payment || one.payment === null));
 }

@@ -19,7 +19,7 @@ export interface ParsedMessage {
   event?: ParsedEvent | undefined;
   /** further events of the same order */
   also?: ParsedEvent[];
-  links?: ExternalIdLink[];
+  links?: IdLink[];
 }
 
 /** The content of a message without its id and type. */
@@ -76,7 +76,7 @@ export interface ParsedLine extends Omit<LineMessage, 'line' | 'problem'> {
 export type OrderReference = { number: string; leads?: true } | { of: string };
 
 /** A link from one of the sender's ids (`key`) to an order, to another id, or to a customer's address. */
-export type ExternalIdLink =
+export type IdLink =
   | { key: string; order: string; paid?: OrderMessage['money'] }
   | { key: string; other: string }
   /** `at`: the time when the customer had this address. `language`: the language of the checkout. */

@@ -3,16 +3,9 @@ import { endWithGrace, isTerminalStatus, liveStatus, paidUntil } from '../licens
 import type { OrderLine } from '../store/orders/orders';
 import { partOf, changeEnd, setLink, lineStateOf, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
-import {
-  holdsOf,
-  isRenewalInForce,
-  licenseEnd,
-  renewalOf,
-  termsOf,
-  type Contribution,
-} from './license-state';
+import { holdsOf, isInForce, licenseEnd, renewalOf, termsOf, type Contribution } from './license-state';
 import { foldLine, notYet, type LineState } from './line-state';
-import { isUnknownRefund, type LicenseAction, type LineEvent, type ReportedEvent } from './order-events';
+import { isUnknownRefund, type LicenseAction, type LineEvent, type ReadEvent } from './order-events';
 import { endOfTerms, isLater, isSame, movedEnd } from './paid-time';
 import { type Link, limitOf, meaningsOf, planOf, type Plans, type Sold } from './sold';
 
@@ -42,9 +35,9 @@ interface Given {
   /** the line's events before the new one */
   before: LineEvent[];
   after: LineEvent[];
-  latest: ReportedEvent | undefined;
+  latest: ReadEvent | undefined;
   /** the order's events before the new one */
-  told: ReportedEvent[];
+  told: ReadEvent[];
 }
 
 export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
@@ -90,7 +83,7 @@ export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
       changeEnd(draft, license, { expiresAt, graceDays, renewsItself }, isRenewal);
     }
     if (isMoved) {
-      if (!isRenewalInForce(partOf(link, after))) reason = 'taken_back';
+      if (!isInForce(partOf(link, after))) reason = 'taken_back';
       else if (!isIssued) done.push('renewed');
     } else if (!isIssued && isMeantToProlong(latest, before, after))
       reason = paidIs === null ? 'lifetime' : 'no_duration';
@@ -128,7 +121,7 @@ function chosenPlan(parts: PlannedPart[]): ChosenPlan {
   let latest: { part: PlannedPart; at: Date; identity: string } | undefined;
   for (const part of parts) {
     const { upgrade } = part.standing;
-    if (upgrade && isRenewalInForce(part) && (latest === undefined || upgrade.at >= latest.at))
+    if (upgrade && isInForce(part) && (latest === undefined || upgrade.at >= latest.at))
       latest = { part, ...upgrade };
   }
   if (latest !== undefined) {
@@ -172,7 +165,7 @@ function nextEnd(paid: Date | null, before: Contribution[], after: Contribution[
 }
 
 /** Reports whether the new event has the latest period, and so should have extended the licence. */
-function isMeantToProlong(latest: ReportedEvent | undefined, before: LineState, after: LineState): boolean {
+function isMeantToProlong(latest: ReadEvent | undefined, before: LineState, after: LineState): boolean {
   const last = after.terms.at(-1);
   const isLatest = last !== undefined && last.identity === latest?.identity;
   return isLatest && latest.event !== 'upgraded' && before.terms.length < after.terms.length;
@@ -227,7 +220,7 @@ function moveToState(
     return { did: 'cancelled' };
   }
   if (link.role === 'renewed')
-    setLink(draft, link, { state: isRenewalInForce(partOf(link, after)) ? 'active' : 'taken_back' });
+    setLink(draft, link, { state: isInForce(partOf(link, after)) ? 'active' : 'taken_back' });
   const issued = draft.links.find(({ licenseId, role }) => licenseId === license.id && role === 'issued');
   if (issued === undefined) return live === 'suspended' ? { refused: 'suspended' } : {};
   const [was, is] = [holdsOf(partsWere), holdsOf(parts)];

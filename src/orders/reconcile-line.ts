@@ -15,7 +15,7 @@ import {
   type LineEvent,
   type Outcome,
   type OrderEventName,
-  type ReportedEvent,
+  type ReadEvent,
 } from './order-events';
 import { endOfTerms } from './paid-time';
 import { reconcileLicense, type Done, type SettledLicense } from './reconcile-license';
@@ -52,11 +52,7 @@ export interface SettledLine {
 export function reconcileLine(
   draft: Draft,
   line: OrderLine,
-  {
-    before,
-    after,
-    latest,
-  }: { before: ReportedEvent[]; after: ReportedEvent[]; latest: ReportedEvent | undefined },
+  { before, after, latest }: { before: ReadEvent[]; after: ReadEvent[]; latest: ReadEvent | undefined },
 ): SettledLine {
   const events = lineEvents(after, line);
   const done: Done[] = [];
@@ -134,7 +130,7 @@ function beginLine(
   draft: Draft,
   line: OrderLine,
   events: LineEvent[],
-  told: ReportedEvent[],
+  told: ReadEvent[],
 ): Waits | { reason: string | undefined } | undefined {
   const renews = line.renewsJson !== null;
   const problem = problemOf(draft, line, told);
@@ -151,7 +147,7 @@ function beginLine(
 function problemOf(
   draft: Draft,
   { line, renewsJson }: OrderLine,
-  told: ReportedEvent[],
+  told: ReadEvent[],
 ): Waits | { reason: string } | undefined {
   if (draft.order.isTest || renewsJson !== null) return undefined;
   const brought = firstUnreadablePayment(told, line);
@@ -162,7 +158,7 @@ function problemOf(
 }
 
 /** Returns the first payment of a line that cannot be read; undefined if another payment names its article. */
-export function firstUnreadablePayment(told: ReportedEvent[], line: string): ReportedEvent | undefined {
+export function firstUnreadablePayment(told: ReadEvent[], line: string): ReadEvent | undefined {
   const paid = told.filter((event) => event.event === 'paid' && itemOf(event, line) !== undefined);
   return paid.every((event) => itemOf(event, line)?.problem !== undefined) ? paid[0] : undefined;
 }
@@ -324,7 +320,7 @@ function settleCount(
   draft: Draft,
   line: OrderLine,
   settled: Settled[],
-  latest: ReportedEvent | undefined,
+  latest: ReadEvent | undefined,
 ): 'issued' | 'reduced' | Waits | undefined {
   let did: 'issued' | 'reduced' | undefined;
   for (const one of settled) {
@@ -348,7 +344,7 @@ function settleCount(
 }
 
 function outcomeOf(
-  latest: ReportedEvent | undefined,
+  latest: ReadEvent | undefined,
   action: LicenseAction,
   reason: string | undefined,
 ): Outcome {

@@ -1,5 +1,5 @@
 import type { OrderEvent } from '../store/orders/orders';
-import { isPayment, readEvent, sortEvents, type LineEvent, type ReportedEvent } from './order-events';
+import { isPayment, readEvent, sortEvents, type LineEvent, type ReadEvent } from './order-events';
 
 /** Refunds: whether they are partial, and which payments they give back. */
 
@@ -16,11 +16,11 @@ export function isJudgedByMoney({
  * Parses stored events. A refund that is judged by its amount is partial while the refunds of its payment sum up to
  * less than the payment, or if its currency differs. If the payment has no amount, the refund counts as full.
  */
-export function readEvents(stored: OrderEvent[]): ReportedEvent[] {
+export function readEvents(stored: OrderEvent[]): ReadEvent[] {
   const events = stored.map(readEvent);
   if (!events.some(isJudgedByMoney)) return events;
   const returned = new Map<string | null, number>();
-  const judged = new Map<ReportedEvent, ReportedEvent>();
+  const judged = new Map<ReadEvent, ReadEvent>();
   const sorted = sortEvents(events);
   for (const event of sorted) {
     const { amount, currency, payment, partial } = event;
@@ -42,7 +42,7 @@ export function readEvents(stored: OrderEvent[]): ReportedEvent[] {
 
 /** Returns the amount of a payment, which several messages may report; without a name, the sum of all payments. */
 function paidFor(
-  events: ReportedEvent[],
+  events: ReadEvent[],
   payment: string | null,
 ): { amount: number; currency: string } | undefined {
   const amounts = new Map<string | null, number>();

@@ -5,7 +5,7 @@ import type { ShopSku } from '../store/orders/shops';
 import type { Meaning, Meanings } from './line-state';
 import { MAX_QUANTITY } from './message';
 import { skuDigest } from './names';
-import { byTime, itemOf, lineEvents, type ReportedEvent } from './order-events';
+import { byTime, itemOf, lineEvents, type ReadEvent } from './order-events';
 import { findReturned } from './refunds';
 
 /** Resolves articles and upgrades to plans. The result is stored, so that later changes of the map do not alter it. */
@@ -121,7 +121,7 @@ interface Upgrading {
 export function resolveUpgrades(
   catalogue: PlanCatalogue,
   plans: Plans,
-  events: ReportedEvent[],
+  events: ReadEvent[],
   { line, isTest, isSettled }: Upgrading,
 ): { plans: Plans; waiting: Map<string, Waits> } {
   const waiting = new Map<string, Waits>();
@@ -133,7 +133,7 @@ export function resolveUpgrades(
   let quantity = line.quantity;
   for (const { identity, effect, changes } of concerned) {
     if (effect !== 'change_plan' && effect !== 'renew') continue;
-    const wanted = itemOf(told.get(identity) as ReportedEvent, line.line);
+    const wanted = itemOf(told.get(identity) as ReadEvent, line.line);
     if (effect === 'change_plan' && wanted?.problem !== undefined && !isSettled(identity))
       waiting.set(identity, { waitsFor: wanted.problem, awaited: null });
     if (!changes) continue;

@@ -4,18 +4,18 @@ import type { OrderLine } from '../store/orders/orders';
 import type { ShopMessage } from '../store/orders/shop-messages';
 import { deleteUnmatched, insertUnmatchedOnce, listUnmatchedOf } from '../store/orders/unmatched';
 import { messageDigest } from './names';
-import { concerns, isUnknownRefund, lineEvents, type ReportedEvent } from './order-events';
+import { concerns, isUnknownRefund, lineEvents, type ReadEvent } from './order-events';
 
 /**
- * Unmatched money. A payment or refund whose order, line or payment is unknown is stored until it is found or a seller
- * resolves it. A line whose article has no plan is not unmatched: its order waits.
+ * Unmatched money: unapplied payments. A payment or refund whose order, line or payment is unknown is stored until it is
+ * found or a seller resolves it. A line whose article has no plan is not unmatched: its order waits.
  */
 
 /** Returns the reason that an event matches nothing in its order; undefined if it matches. */
 export function whyUnmatched(
   { lines, links }: { lines: OrderLine[]; links: Link[] },
-  event: ReportedEvent,
-  events: ReportedEvent[],
+  event: ReadEvent,
+  events: ReadEvent[],
 ): string | undefined {
   if (event.effect === 'none' || !OF_MONEY.has(event.event)) return undefined;
   if (lines.length === 0) return 'not_paid';

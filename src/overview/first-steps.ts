@@ -6,7 +6,7 @@ import { listTokens } from '../store/tokens';
 import { listPublishedReleases, type Release } from '../store/releases';
 import { readCatalogue, type CatalogueProduct } from '../licensing/bundles';
 
-/** The products, plans and releases to sell, and the gaps before the first licence. */
+/** Onboarding: the products, plans and releases to sell, and the gaps before the first licence. */
 
 export interface Goods {
   products: CatalogueProduct[];

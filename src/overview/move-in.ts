@@ -6,7 +6,7 @@ import { lastSeenAt, readSiteAccesses, type SiteAccess } from '../store/access-l
 import type { Db } from '../store/engine/database';
 import { readRecentActivations, readRecentChecks } from '../store/recent-sites';
 import { readArsLog, readMembershipProLog, type FormerLog } from '../joomla/formerly/tables';
-import type { CandidateLicense } from '../support/case-state';
+import type { Likely } from '../support/case-state';
 import { findLikely } from '../support/likely-licenses';
 
 /** The check after a move: whether the sites of a seller who came from another system get their answers here. */
@@ -26,7 +26,7 @@ export interface UnknownKey {
   sites: number;
   at: Date;
   /** licences whose key it may be meant for, likeliest first */
-  nearest: CandidateLicense[];
+  nearest: Likely[];
 }
 
 export interface MoveIn {

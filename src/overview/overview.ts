@@ -18,7 +18,7 @@ import {
   sumMonths,
 } from '../store/sums';
 
-/** The overview's figures, from stored sums that are at most a minute old. */
+/** The figures of the overview, the operators' dashboard, from stored sums that are at most a minute old. */
 
 export interface OverviewQuery {
   /** undefined: all products */
@@ -73,7 +73,7 @@ export async function readFigures(db: Db, query: OverviewQuery, now: Date): Prom
 }
 
 /** Returns the number of different licences that were refused, as of the latest count. */
-export async function countRefusedOfDays(
+export async function refusedInDays(
   db: Db,
   { productId = ALL_PRODUCTS, days }: OverviewQuery,
 ): Promise<Compared> {

@@ -12,7 +12,7 @@ export type Sink = (text: string) => Promise<void>;
 /** Writes a file's content; the handle is that of the new file. */
 type Produce<T> = (sink: Sink, handle: FileHandle) => Promise<T>;
 
-export interface OutputTarget {
+export interface OutputFile {
   /** the path that the user typed, for messages */
   path: string;
   /** the absolute path with links resolved, so that a link stays a link */
@@ -41,7 +41,7 @@ export const PRIVATE = 0o600;
 const BEGINNING_BYTES = 65_536;
 
 /** Examines the place where a file will be written. @throws OperatorError if another user's link leads there */
-export async function inspectTarget(path: string): Promise<OutputTarget> {
+export async function lookAt(path: string): Promise<OutputFile> {
   const target = await resolveLinks(path, refuseForeignLink);
   return { path, target, there: await stat(target).catch(() => undefined) };
 }
@@ -59,7 +59,7 @@ export async function makeFolder(folder: string): Promise<void> {
 
 /** Refuses to overwrite a file that the installation needs, or a non-empty file of another kind. @throws OperatorError */
 export async function requireReplaceable(
-  place: OutputTarget,
+  place: OutputFile,
   own: ProtectedFile[],
   kind: FileKind,
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function requireReplaceable(
 }
 
 /** Refuses to overwrite a file that the installation needs. @throws OperatorError */
-export async function refuseProtected({ path, target }: OutputTarget, own: ProtectedFile[]): Promise<void> {
+export async function refuseProtected({ path, target }: OutputFile, own: ProtectedFile[]): Promise<void> {
   for (const one of own)
     if ((await resolveLinks(one.path)) === target)
       throw new OperatorError(`${path} was not written: it is ${one.what}. Name another file.`);
@@ -83,7 +83,7 @@ export async function refuseProtected({ path, target }: OutputTarget, own: Prote
  * @param mode the finished file's, regardless of the umask; until then only its owner may read it
  * @throws OperatorError if it cannot be written there, and the errors of `produce`
  */
-export function replaceFile<T>(place: OutputTarget, mode: number, produce: Produce<T>): Promise<T> {
+export function replaceFile<T>(place: OutputFile, mode: number, produce: Produce<T>): Promise<T> {
   const { target } = place;
   const folder = dirname(target);
   const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}.part`);
@@ -109,7 +109,7 @@ export function replaceFile<T>(place: OutputTarget, mode: number, produce: Produ
 }
 
 /** Writes into a target that cannot be replaced, such as a pipe. @throws OperatorError, and the errors of `produce` */
-export function writeInto<T>(place: OutputTarget, produce: Produce<T>): Promise<T> {
+export function writeInto<T>(place: OutputFile, produce: Produce<T>): Promise<T> {
   return inWords(place, async () => {
     const { path, target } = place;
     const named = await lstat(target);
@@ -136,7 +136,7 @@ async function writeAndClose<T>(handle: FileHandle, produce: Produce<T>): Promis
 }
 
 /** Converts a file error about `target` to a message with the path that the user typed. */
-async function inWords<T>({ path, target }: OutputTarget, work: () => Promise<T>): Promise<T> {
+async function inWords<T>({ path, target }: OutputFile, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

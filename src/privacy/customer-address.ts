@@ -186,7 +186,7 @@ export async function* customerLicenses(
   customer: CustomerAddress,
   after = 0,
 ): AsyncGenerator<License> {
-  for await (const rows of inChunks(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
+  for await (const rows of inPages(rowsNaming(db, 'licenses', customer, undefined, after), PAGE)) {
     const own = rows.filter((row) => customer.isIn(row.customer)).map((row) => row.id as number);
     yield* (await findLicensesByIds(db, own)).sort((a, b) => a.id - b.id);
   }
@@ -197,7 +197,7 @@ export async function* withLicenses(
   db: Db,
   rows: AsyncIterable<Row>,
 ): AsyncGenerator<{ row: Row; license: License | undefined }> {
-  for await (const page of inChunks(rows, PAGE)) {
+  for await (const page of inPages(rows, PAGE)) {
     const ids = new Set(page.map((row) => row.license_id as number));
     const licenses = await findLicensesByIds(db, [...ids]);
     const byId = new Map(licenses.map((license) => [license.id, license]));
@@ -206,7 +206,7 @@ export async function* withLicenses(
 }
 
 /** Yields the same items in lists of at most `size`. */
-export async function* inChunks<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+export async function* inPages<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let page: T[] = [];
   for await (const item of items) {
     page.push(item);

@@ -23,7 +23,7 @@ import { fromRow } from '../transfer/records';
 import { customerJson, isEmpty, latestAccesses, licenseParts, readPersonalRecords } from './customer';
 import { readCustomerAddress, type CustomerAddress } from './customer-address';
 import { eraseCustomer, type Erased } from './erase-customer';
-import { listPersonalData, MAX_LISTED_RECORDS, type PersonalDataLists } from './stored-data';
+import { listPersonalRecords, MAX_LISTED_RECORDS, type PersonalLists } from './stored-data';
 
 /** Customers in the operator's API, which names them by an id that reveals nothing about the person, or by their address. */
 
@@ -115,7 +115,7 @@ export async function readOneCustomer(
   if (
     after === undefined &&
     page.licenses.length + page.seats.length === 0 &&
-    isEmpty(stored as PersonalDataLists)
+    isEmpty(stored as PersonalLists)
   )
     return throwCustomerNotFound();
   return {
@@ -132,7 +132,7 @@ export async function readOneCustomer(
 /** The maximum number of entries in a list on a page, which also links to the export. */
 const SHOWN_ON_PAGE = 50;
 
-async function listByIndexes(db: Db, address: string): Promise<PersonalDataLists> {
+async function listByIndexes(db: Db, address: string): Promise<PersonalLists> {
   const customer = {
     address,
     addresses: [address],
@@ -141,7 +141,7 @@ async function listByIndexes(db: Db, address: string): Promise<PersonalDataLists
     without: (text: string) => text,
   };
   const licenseIds = await findLicenseIdsOf(db, address);
-  return listPersonalData(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
+  return listPersonalRecords(db, { customer, licenseIds, searches: false }, SHOWN_ON_PAGE);
 }
 
 async function pageOfLicenses(

@@ -17,7 +17,7 @@ import {
   withLicenses,
   type CustomerAddress,
 } from './customer-address';
-import { listPersonalData, MAX_LISTED_RECORDS, SECTION_NAMES, type PersonalDataLists } from './stored-data';
+import { listPersonalRecords, MAX_LISTED_RECORDS, SECTION_NAMES, type PersonalLists } from './stored-data';
 
 export interface CustomerLicenses {
   licenses: License[];
@@ -41,7 +41,7 @@ export interface CustomerData extends CustomerLicenses {
   /** the latest accesses with these licences, newest first */
   accesses: LoggedAccess[];
   /** the other data, on the first page only */
-  stored: PersonalDataLists | null;
+  stored: PersonalLists | null;
 }
 
 const LATEST_ACCESSES = 20;
@@ -82,13 +82,13 @@ export async function readStoredCustomer(
 }
 
 /** Returns all data except licences and their parts, even texts that only contain the address. It searches whole tables. */
-export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<PersonalDataLists> {
+export async function readPersonalRecords(db: Db, customer: CustomerAddress): Promise<PersonalLists> {
   const licenseIds: number[] = [];
   for await (const { id } of customerLicenses(db, customer)) licenseIds.push(id);
-  return listPersonalData(db, { customer, licenseIds, searches: true });
+  return listPersonalRecords(db, { customer, licenseIds, searches: true });
 }
 
-export function isEmpty({ sections, mentions }: PersonalDataLists): boolean {
+export function isEmpty({ sections, mentions }: PersonalLists): boolean {
   return [...Object.values(sections), ...Object.values(mentions)].every((list) => list.length === 0);
 }
 
@@ -202,8 +202,6 @@ export function customerJson(
   };
 }
 
-function emptySections(): PersonalDataLists['sections'] {
-  return Object.fromEntries(
-    SECTION_NAMES.map((name) => [name, []]),
-  ) as unknown as PersonalDataLists['sections'];
+function emptySections(): PersonalLists['sections'] {
+  return Object.fromEntries(SECTION_NAMES.map((name) => [name, []])) as unknown as PersonalLists['sections'];
 }

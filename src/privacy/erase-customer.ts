@@ -30,7 +30,7 @@ import { inTransaction } from '../store/engine/transaction';
 import {
   customerLicenses,
   findFormer,
-  inChunks,
+  inPages,
   matchAddresses,
   PAGE,
   readCustomerAddress,
@@ -55,8 +55,9 @@ const MAX_ROUNDS = 5;
 const BATCH_SIZE = 100;
 
 /**
- * Erases a customer's addresses everywhere, and the IP addresses that used the customer's licences. Licences, slots and
- * counts stay. Each licence is changed completely or not at all; a repeated call continues after an interruption.
+ * The GDPR erasure: erases a customer's addresses everywhere, and the IP addresses that used the customer's licences.
+ * Licences, slots and counts stay. Each licence is changed completely or not at all; a repeated call continues after an
+ * interruption.
  */
 export async function eraseCustomer(
   db: Db,
@@ -313,7 +314,7 @@ async function eraseWithoutLock(
   only?: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inChunks(rowsNaming(db, name, customer, only), PAGE)) {
+  for await (const rows of inPages(rowsNaming(db, name, customer, only), PAGE)) {
     await inTransaction(db, (trx) => eraseTexts(trx, name, customer, rows));
     count += rows.length;
   }
@@ -327,7 +328,7 @@ async function eraseRows(
   only: Only,
 ): Promise<number> {
   let count = 0;
-  for await (const rows of inChunks(rowsNaming(trx, name, customer, only), PAGE)) {
+  for await (const rows of inPages(rowsNaming(trx, name, customer, only), PAGE)) {
     await eraseTexts(trx, name, customer, rows);
     // Count unchanged rows too, so that another round checks for changes in the meantime.
     count += rows.length;

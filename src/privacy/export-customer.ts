@@ -27,7 +27,7 @@ interface CustomerCounts {
   mentions: number;
 }
 
-/** Writes all data about a customer as one JSON object (docs/export-format.md), from one snapshot. */
+/** The GDPR export: writes all data about a customer as one JSON object (docs/export-format.md), from one snapshot. */
 export function exportCustomer(db: Db, text: string, now: Date, sink: Sink): Promise<CustomerCounts> {
   return inSnapshot(db, async (trx) => {
     const customer = await readCustomerAddress(trx, text);

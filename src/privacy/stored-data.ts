@@ -60,19 +60,19 @@ export const SECTION_NAMES = Object.keys(SECTIONS) as Section[];
 export const MAX_LISTED_RECORDS = 500;
 
 /** The lists of a response. `shortened` names the lists that are longer in an export. */
-export interface PersonalDataLists {
+export interface PersonalLists {
   sections: Record<Section, object[]>;
   mentions: Record<MentionType, object[]>;
   shortened: string[];
 }
 
 /** Lists the first entries of each kind, and records elsewhere that contain the address if whole tables are searched. */
-export async function listPersonalData(
+export async function listPersonalRecords(
   db: Db,
   whose: DataSubject,
   limit = MAX_LISTED_RECORDS,
-): Promise<PersonalDataLists> {
-  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as PersonalDataLists;
+): Promise<PersonalLists> {
+  const listed = { sections: {}, mentions: {}, shortened: [] as string[] } as PersonalLists;
   for (const name of SECTION_NAMES)
     listed.sections[name] = await firstOf(SECTIONS[name](db, whose), limit, name, listed.shortened);
   for (const type of RECORDS_WITH_MENTIONS)

@@ -354,7 +354,7 @@ export function withUsable(config: Config, stored: StoredSettings): Config {
 }
 
 /** Reports whether the environment or the settings file sets a variable, which then wins over the stored value. */
-export function isSetExternally(
+export function isPreset(
   { environment: { settings } }: Pick<Config, 'environment'>,
   name: Variable,
 ): boolean {

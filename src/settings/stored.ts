@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isSetExternally, withUsable, type Config } from './config';
+import { isPreset, withUsable, type Config } from './config';
 import { ConfigError } from '../base/errors';
 import { OperatorError } from '../licensing/operator-error';
 import { openSealedKey, SealError, sealKey } from '../licensing/sealing';
@@ -124,7 +124,7 @@ export const SETTING_SOURCES = ['environment', 'stored', 'default'] as const;
 export type SettingSource = (typeof SETTING_SOURCES)[number];
 
 export function sourceOf(config: Config, name: EditableName): SettingSource {
-  if (isSetExternally(config, variableOf(name))) return 'environment';
+  if (isPreset(config, variableOf(name))) return 'environment';
   return config.stored.values[name] === undefined ? 'default' : 'stored';
 }
 

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
-import { inspectTarget, PRIVATE, replaceFile } from '../packages/replace-file';
+import { lookAt, PRIVATE, replaceFile } from '../packages/replace-file';
 import { openDatabase, type Db } from '../store/engine/database';
 import type { MysqlSettings } from '../store/engine/mysql';
 import { companionFiles } from '../store/engine/sqlite';
 import { copySqlite, dropOwnTables, ownTables } from '../store/engine/whole-tables';
 import { heldLock } from './lock';
-import { lastLines, runProgram, exitsWithZero } from './machine';
+import { lastLines, runLine, exitsWithZero } from './machine';
 
 /** A backup of the tables and its restoration, by the database's own programs, run as the service's own database user. */
 
@@ -61,7 +61,7 @@ async function dump(database: MysqlSettings, tables: string[], file: string): Pr
       database.database,
       ...tables,
     ];
-    const { code, stderr } = await runProgram(line, { into: file });
+    const { code, stderr } = await runLine(line, { into: file });
     if (code !== 0 || !(await isComplete(file)))
       throw new OperatorError(
         `The backup failed, and nothing was changed: ${lastLines(stderr) || 'the file is not complete'}`,
@@ -96,7 +96,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
   await requireReadable(config, file);
   if (database.kind === 'sqlite') {
     // The file is replaced, because a process that had the old one open may still hold locks on it.
-    const place = await inspectTarget(database.path);
+    const place = await lookAt(database.path);
     const { there, target } = place;
     await replaceFile(place, there === undefined ? PRIVATE : there.mode & 0o777, async (_sink, handle) => {
       for await (const chunk of createReadStream(file)) await handle.writeFile(chunk as Buffer);
@@ -113,7 +113,7 @@ export async function readBackTables(config: Config, file: string): Promise<void
     await db.destroy();
   }
   await withOptionsFile(database, async (options) => {
-    const { code, stderr } = await runProgram(
+    const { code, stderr } = await runLine(
       [...options(program), '--default-character-set=utf8mb4', database.database],
       // It continues if this process is killed, and no other run may drop the tables meanwhile.
       { from: file, pass: heldLock() },

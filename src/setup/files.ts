@@ -1,6 +1,6 @@
 import { constants, readFileSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { inspectTarget, replaceFile } from '../packages/replace-file';
+import { lookAt, replaceFile } from '../packages/replace-file';
 
 /** The mode of a file. @param owner ids of its user and group */
 export interface Rights {
@@ -10,7 +10,7 @@ export interface Rights {
 
 /** Writes a text atomically. Without `rights`, an existing file keeps its own. A link stays a link. */
 export async function writeText(path: string, text: string, rights?: Rights): Promise<void> {
-  const place = await inspectTarget(path);
+  const place = await lookAt(path);
   const { there } = place;
   const { mode, owner } = rights ?? {
     mode: there === undefined ? 0o644 : there.mode & 0o7777,
@@ -64,7 +64,7 @@ export function hasRights(path: string, { mode, owner }: Rights): boolean {
  * @throws OperatorError
  */
 export async function giveRights(path: string, { mode, owner }: Required<Rights>): Promise<void> {
-  const { target } = await inspectTarget(path);
+  const { target } = await lookAt(path);
   const handle = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     if (owner !== undefined) await handle.chown(...owner);

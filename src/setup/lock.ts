@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { OperatorError } from '../licensing/operator-error';
-import { runProgram } from './machine';
+import { runLine } from './machine';
 
 /**
  * Lets only one of "licensing setup", "licensing upgrade" and the package's scripts run at a time, by flock(1). The
@@ -41,7 +41,7 @@ export async function holdLock(who: string, now: Date, path: string = LOCK): Pro
     return;
   }
   const lock = openSync(path, 'a', 0o600);
-  const { code, stderr } = await runProgram(
+  const { code, stderr } = await runLine(
     ['flock', '--nonblock', '--conflict-exit-code', `${TAKEN}`, `${PASSED}`],
     {
       pass: lock,

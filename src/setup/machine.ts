@@ -36,7 +36,7 @@ function ofPrograms(): NodeJS.ProcessEnv {
  * @param line the program and its arguments
  * @throws OperatorError if the program is not on this machine
  */
-export async function runProgram(
+export async function runLine(
   line: string[],
   { env = ofPrograms(), input, from, into, pass }: RunOptions = {},
 ): Promise<ProgramResult> {
@@ -79,7 +79,7 @@ export async function runProgram(
 
 /** Returns the standard output of a program. @throws OperatorError with its standard error, if it does not end with 0 */
 export async function runOrThrow(line: string[], options?: RunOptions): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(line, options);
+  const { code, stdout, stderr } = await runLine(line, options);
   if (code !== 0)
     throw new OperatorError(
       `"${line.join(' ')}" failed: ${lastLines(stderr || stdout) || `it ended with ${code ?? 'a signal'}`}`,
@@ -89,7 +89,7 @@ export async function runOrThrow(line: string[], options?: RunOptions): Promise<
 
 /** Reports whether a program ends with 0; false if it does not exist. */
 export async function exitsWithZero(line: string[], options?: RunOptions): Promise<boolean> {
-  return runProgram(line, options).then(
+  return runLine(line, options).then(
     ({ code }) => code === 0,
     () => false,
   );

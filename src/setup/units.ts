@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../licensing/operator-error';
-import { lastLines, runProgram, runOrThrow, exitsWithZero } from './machine';
+import { lastLines, runLine, runOrThrow, exitsWithZero } from './machine';
 
 /** The instances of licensing@.service in systemd. */
 
@@ -30,7 +30,7 @@ export async function readInstances(): Promise<Instance[]> {
     '--no-legend',
     'licensing@*.service',
   ]);
-  const files = await runProgram(['systemctl', 'list-unit-files', '--no-legend', 'licensing@*.service']);
+  const files = await runLine(['systemctl', 'list-unit-files', '--no-legend', 'licensing@*.service']);
   const names = new Set(
     [...`${listed}\n${files.stdout}`.matchAll(/^\W*licensing@(\d{1,2})\.service/gm)].map(
       ([, name]) => `licensing@${name ?? ''}`,
@@ -39,7 +39,7 @@ export async function readInstances(): Promise<Instance[]> {
   const instances: Instance[] = [];
   for (const name of [...names].sort()) {
     const state = (
-      await runProgram(['systemctl', 'show', '--property=ActiveState', '--value', name])
+      await runLine(['systemctl', 'show', '--property=ActiveState', '--value', name])
     ).stdout.trim();
     instances.push({
       name,
@@ -52,19 +52,19 @@ export async function readInstances(): Promise<Instance[]> {
 
 /** Returns a variable that the unit and its drop-in files set; undefined if none sets it, or the unit is unknown. */
 export async function unitVariable(unit: string, name: string): Promise<string | undefined> {
-  const { stdout } = await runProgram(['systemctl', 'show', '--property=Environment', '--value', unit]);
+  const { stdout } = await runLine(['systemctl', 'show', '--property=Environment', '--value', unit]);
   const word = stdout.split(/\s+/).findLast((one) => one.startsWith(`${name}=`));
   return word?.slice(name.length + 1);
 }
 
 export async function unitProperty(unit: string, name: string): Promise<string> {
-  return (await runProgram(['systemctl', 'show', `--property=${name}`, '--value', unit])).stdout.trim();
+  return (await runLine(['systemctl', 'show', `--property=${name}`, '--value', unit])).stdout.trim();
 }
 
 const TIMEOUT_MS = 30_000;
 
 /**
- * Restarts instances one after the other; each restart waits until the previous instance is ready.
+ * A rolling restart: restarts instances one after the other; each restart waits until the previous instance is ready.
  * @param isReady returns whether an instance is ready now
  * @throws OperatorError with the instance's own last lines
  */
@@ -85,7 +85,7 @@ export async function waitUntilReady(
   for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await sleep(50))
     if (await isReady(name)) return;
   // The instance's own output, without systemd's messages about it.
-  const { stdout } = await runProgram([
+  const { stdout } = await runLine([
     'journalctl',
     '--unit',
     name,

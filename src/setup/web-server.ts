@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError } from '../licensing/operator-error';
 import { readText, writeText } from './files';
-import { lastLines, runProgram } from './machine';
+import { lastLines, runLine } from './machine';
 import { withInsertions, withoutInsertions, type SiteEdits } from './site';
 
 /** Changes of the web server's own files, which are copied, edited, checked by the server, and restored if it refuses. */
@@ -20,7 +20,7 @@ export interface ConnectedSite {
 
 /** @throws OperatorError if the web server refuses its present files, before anything is changed */
 export async function requireValidConfig(test: string[]): Promise<void> {
-  const { code, stderr } = await runProgram(test);
+  const { code, stderr } = await runLine(test);
   if (code !== 0)
     throw new OperatorError(
       `"${test.join(' ')}" refuses the present files of the web server. Nothing was changed. Fix this first:\n${lastLines(stderr)}`,
@@ -65,7 +65,7 @@ export async function connectSite(
     await putBack();
     throw error;
   }
-  const { code, stderr } = await runProgram(test);
+  const { code, stderr } = await runLine(test);
   if (code !== 0) {
     await putBack();
     throw new OperatorError(
@@ -97,7 +97,7 @@ export async function disconnectSite({ test, inserted, files }: ConnectedSite): 
     } else if (existsSync(path)) remarks.push(`${path} was changed since then, so it stays.`);
   }
   // A web server that was uninstalled cannot refuse anything.
-  const { code, stderr } = await runProgram(test).catch(() => ({ code: 0, stderr: '' }));
+  const { code, stderr } = await runLine(test).catch(() => ({ code: 0, stderr: '' }));
   if (code !== 0) {
     for (const { path, text } of before) await writeText(path, text);
     throw new OperatorError(

@@ -5,8 +5,8 @@ import {
   licenseIndex,
   likePattern,
   placeholders,
-  rawExecute,
-  rawQuery,
+  rawChange,
+  rawRows,
   tableBy,
 } from './engine/statements';
 import type { TimePlace } from './events';
@@ -114,7 +114,7 @@ export async function countRepeats(db: Db, repeats: Repeats[]): Promise<void> {
   };
   const times = each((one) => one.times);
   const lastAt = each((one) => toSqlTime(one.lastAt));
-  await rawExecute(
+  await rawChange(
     db,
     `UPDATE ${table(db, 'access_log')}${forceIndex(db, 'access_log')} SET times = times + ${times.sql},
             unsummed = unsummed + ${times.sql}, last_at = ${lastAt.sql}
@@ -160,7 +160,7 @@ export async function listAccessesNearby(db: Db, ips: string[], limit: number): 
       SELECT id, at, license_id, outcome FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log', 'ip', 'at')}
        WHERE ip = ? ORDER BY at DESC, id DESC LIMIT ${LATEST_OF_ADDRESS}) latest
      WHERE license_id IS NULL OR outcome = 'LICENSE_NOT_FOUND'`;
-  const latest = await rawQuery<{ id: number }>(
+  const latest = await rawRows<{ id: number }>(
     db,
     `${ips.map(() => ofAddress).join(' UNION ALL ')} ORDER BY at DESC, id DESC LIMIT ${limit}`,
     ips,
@@ -274,7 +274,7 @@ export async function countDownloads(
   since: Date,
 ): Promise<{ times: number; isMore: boolean }> {
   const log = `${table(db, 'access_log')}${forceIndex(db, 'access_log', ...licenseIndex('access_log'))}`;
-  const [counted] = await rawQuery<{ looked: number; n: number | string | null }>(
+  const [counted] = await rawRows<{ looked: number; n: number | string | null }>(
     db,
     `SELECT COUNT(*) AS looked, SUM(CASE WHEN endpoint = 'download' AND outcome = ? THEN times END) AS n FROM (
        SELECT endpoint, outcome, times FROM ${log} WHERE license_id = ? AND at >= ?
@@ -335,7 +335,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
     .limit(1)
     .pluck('id');
   for (let next = first; next !== undefined;) {
-    const rows = await rawQuery<RowOf<SiteAccess>>(
+    const rows = await rawRows<RowOf<SiteAccess>>(
       db,
       `SELECT id, at, last_at, outcome, endpoint, license_id, key_hint, identifier, ip, site, times
          FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log')}

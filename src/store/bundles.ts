@@ -1,5 +1,5 @@
 import { table, type Db } from './engine/database';
-import { forceIndex, inListSql, orderedJoin, rawQuery } from './engine/statements';
+import { forceIndex, inListSql, orderedJoin, rawRows } from './engine/statements';
 
 /**
  * Finds which of some products include which of others. It is one statement, so that a change of a bundle is seen
@@ -14,7 +14,7 @@ export async function findIncluded(
 ): Promise<Map<number, Set<number>>> {
   const all = table(db, 'products');
   const includes = table(db, 'product_includes');
-  const rows = await rawQuery<{ bundle: number; included: number }>(
+  const rows = await rawRows<{ bundle: number; included: number }>(
     db,
     `SELECT i.product_id AS bundle, i.included_id AS included
        FROM ${includes} i${forceIndex(db, 'product_includes')}
@@ -42,7 +42,7 @@ export async function findCoverage(
 ): Promise<{ revisions: Map<number, number>; included: Map<number, number[]> }> {
   const all = table(db, 'products');
   const includes = table(db, 'product_includes');
-  const rows = await rawQuery<{ is_license: number; id: number; value: number }>(
+  const rows = await rawRows<{ is_license: number; id: number; value: number }>(
     db,
     `SELECT 1 AS is_license, l.id, l.revision AS value
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE l.id ${inListSql(licenseIds.length)}

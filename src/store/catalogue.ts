@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { AfterExpiry, Plan, PlanOptions, Product } from './columns/catalogue';
 import { isSqlite, table, type Db, type TableRow, type Transaction } from './engine/database';
-import { insertRows, rawQuery, tableBy } from './engine/statements';
+import { insertRows, rawRows, tableBy } from './engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 
 export type { AfterExpiry, Plan, PlanOptions, Product };
@@ -119,7 +119,7 @@ export async function setUpdateXmlSettings(db: Db, id: number, json: string): Pr
 }
 
 export async function findPlan(db: Db, id: number): Promise<Plan | undefined> {
-  const [row] = await rawQuery<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
+  const [row] = await rawRows<RowOf<Plan>>(db, `SELECT * FROM ${table(db, 'plans')} WHERE id = ?`, [id]);
   return row && rowToFields(row);
 }
 

@@ -1,5 +1,5 @@
 import { table, type Db, type Transaction } from './engine/database';
-import { forceIndex, licenseIndex, placeholders, rawQuery } from './engine/statements';
+import { forceIndex, licenseIndex, placeholders, rawRows } from './engine/statements';
 
 export interface Miscount {
   licenseId: number;
@@ -10,7 +10,7 @@ export interface Miscount {
 /** Finds licences whose counter differs from the number of their activations with a slot, by id. */
 export async function findMiscounts(db: Db, limit: number): Promise<Miscount[]> {
   // In the order of the primary key, so that no temporary table of all licences is made.
-  return rawQuery<Miscount>(
+  return rawRows<Miscount>(
     db,
     `SELECT l.id AS licenseId, l.activations_used AS activationsUsed, COUNT(a.id) AS activations
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')}

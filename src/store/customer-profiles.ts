@@ -73,7 +73,7 @@ export async function setProfile(trx: Transaction, id: number, changes: ProfileC
 }
 
 /** Stores a report about a customer, unless a later one or the seller's choice exists. @param at the time of the report */
-export async function saveReportedProfile(
+export async function saveProfile(
   trx: Transaction,
   address: string,
   told: { name?: string | null | undefined; language?: string | null | undefined },

@@ -1,7 +1,7 @@
 import { inChunks } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { table, type Db } from './engine/database';
-import { forceIndex, inListSql, orderedJoin, rawQuery, tableBy } from './engine/statements';
+import { forceIndex, inListSql, orderedJoin, rawRows, tableBy } from './engine/statements';
 import { fromSqlTime, toSqlTime } from './engine/time';
 import type { LicenseSearchText } from './licenses/license-filters';
 import { listSortedPositions } from './licenses/license-lists';
@@ -29,7 +29,7 @@ export async function listCustomerSums(db: Db, filter: CustomerFilter, now: Date
   if (search !== undefined) return sumCustomers(db, await findAddresses(db, search, filter, now), now);
   const [way, further] = isDown ? ['DESC', '<'] : ['ASC', '>'];
   const licenses = `${table(db, 'licenses')}${forceIndex(db, 'licenses', 'customer')}`;
-  const addresses = await rawQuery<{ customer: string }>(
+  const addresses = await rawRows<{ customer: string }>(
     db,
     `SELECT DISTINCT customer FROM ${licenses}
       WHERE customer ${after === undefined ? 'IS NOT NULL' : `${further} ?`} ORDER BY customer ${way} LIMIT ?`,
@@ -71,7 +71,7 @@ const LAST_ADDRESS = '\u{10ffff}';
 /** Sums up the licences of customers, in the order of these addresses. */
 export async function sumCustomers(db: Db, addresses: string[], now: Date): Promise<CustomerSum[]> {
   const rows = await inChunks(addresses, (some) =>
-    rawQuery<{ customer: string; licenses: number; next_end: string | null }>(
+    rawRows<{ customer: string; licenses: number; next_end: string | null }>(
       db,
       `SELECT customer, COUNT(*) AS licenses,
               MIN(CASE WHEN status = 'active' AND renews_itself = 0 AND expires_at > ? THEN expires_at END) AS next_end
@@ -120,7 +120,7 @@ export async function findSeatRows(
   db: Db,
   address: string,
 ): Promise<Record<string, string | number | null>[]> {
-  return rawQuery(
+  return rawRows(
     db,
     `SELECT a.*, l.main_key_id FROM ${table(db, 'activations')} a${forceIndex(db, 'activations', 'identifier', 'license_id')}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = a.license_id

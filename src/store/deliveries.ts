@@ -1,7 +1,7 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { updateClaimedRow, claimOutboxRow, type OutboxRow } from './outbox';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, rawQuery, tableBy } from './engine/statements';
+import { forceIndex, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { inTransaction } from './engine/transaction';
 
@@ -200,7 +200,7 @@ async function findFirsts(db: Db, webhookId: number, lanes: number[]): Promise<M
      WHERE webhook_id = ? AND lane = ? AND next_attempt_at IS NOT NULL ORDER BY revision, id LIMIT 1`;
   // SQLite allows no parentheses there, and without them ORDER BY would sort the whole union.
   const one = isSqlite(db) ? `SELECT * FROM (${first})` : `(${first})`;
-  const rows = await rawQuery<RowOf<Place>>(
+  const rows = await rawRows<RowOf<Place>>(
     db,
     lanes.map(() => one).join(' UNION ALL '),
     lanes.flatMap((lane) => [webhookId, lane]),

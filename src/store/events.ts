@@ -6,12 +6,12 @@ import {
   licenseIndex,
   orderedJoin,
   placeholders,
-  rawQuery,
+  rawRows,
   tableBy,
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** The actions on a licence, as its history and exports name them. */
+/** The actions on a licence, as its history (the audit log) and exports name them. */
 export type EventAction =
   | 'issue'
   | 'import'
@@ -170,7 +170,7 @@ export async function findEvents(
 ): Promise<RecordedEvent[]> {
   if ('licenseId' in by) {
     // The ids are read first, because whole rows would make a large temporary table.
-    const rows = await rawQuery<RowOf<StoredEvent>>(
+    const rows = await rawRows<RowOf<StoredEvent>>(
       db,
       `SELECT e.* FROM (
          SELECT id, action FROM ${table(db, 'events')}${forceIndex(db, 'events', ...licenseIndex('events'))}

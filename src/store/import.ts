@@ -8,7 +8,7 @@ import {
   insertRows,
   licenseIndex,
   placeholders,
-  rawExecute,
+  rawChange,
   tableBy,
 } from './engine/statements';
 import { refreshWords } from './search-words';
@@ -97,7 +97,7 @@ export async function updateRows(
       return `${column} = CASE id ${group.map(([id]) => `WHEN ${id} THEN ?`).join(' ')} END`;
     });
     const ids = group.map(([id]) => id);
-    await rawExecute(
+    await rawChange(
       trx,
       `UPDATE ${table(trx, name)}${forceIndex(trx, name, ...idIndex(name))} SET ${set.join(', ')} WHERE id IN (${placeholders(ids.length)})`,
       [...bindings, ...ids],

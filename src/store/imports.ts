@@ -1,7 +1,7 @@
 import { table, type Db, type Transaction } from './engine/database';
 import { insertInChunks } from './import';
 import { fieldsToRow, rowToFields } from './engine/row-fields';
-import { forceIndex, orderedJoin, placeholders, rawQuery, tableBy } from './engine/statements';
+import { forceIndex, orderedJoin, placeholders, rawRows, tableBy } from './engine/statements';
 import { customerDigest } from './customer-digest';
 
 /** An import run, which moves data from another system. */
@@ -131,7 +131,7 @@ export async function listChangedByRun(
 /** Finds the latest run that brought a licence of each of these customers, by address. */
 export async function findRunsOfCustomers(db: Db, addresses: string[]): Promise<Map<string, number>> {
   if (addresses.length === 0) return new Map();
-  const rows = await rawQuery<{ customer: string; run: number }>(
+  const rows = await rawRows<{ customer: string; run: number }>(
     db,
     `SELECT l.customer, MAX(i.import_id) AS run
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'customer_digest')}
@@ -142,11 +142,7 @@ export async function findRunsOfCustomers(db: Db, addresses: string[]): Promise<
   return new Map(rows.map(({ customer, run }) => [customer, run]));
 }
 
-export async function setImportBaseline(
-  trx: Transaction,
-  licenseId: number,
-  broughtJson: string,
-): Promise<void> {
+export async function setBaseline(trx: Transaction, licenseId: number, broughtJson: string): Promise<void> {
   await trx(table(trx, 'imported'))
     .where({ kind: 'license', item_id: licenseId })
     .update({ brought_json: broughtJson });

@@ -4,7 +4,7 @@ import { shareOf, table, type Db, type Transaction } from './engine/database';
 import type { Connection } from './engine/connections';
 import { isLockConflict } from './engine/errors';
 import type { MysqlSettings } from './engine/mysql';
-import { placeholders, rawExecute, rawQuery } from './engine/statements';
+import { placeholders, rawChange, rawRows } from './engine/statements';
 
 /**
  * Counts of rate limits that several processes share without Redis. rate-limiter-flexible writes the rows of most
@@ -120,7 +120,7 @@ async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, cha
   // Inserts a row whose window has ended: the first count begins a new window.
   await write(trx, [{ key: lock, points: 0, expire: 0 }], '`key` = `key`');
   // The first read comes after the lock, because REPEATABLE READ fixes its snapshot here.
-  const found = await rawQuery<LimitCount>(
+  const found = await rawRows<LimitCount>(
     trx,
     `SELECT \`key\`, points, expire FROM ${table(trx, 'limit_counts')}
       WHERE \`key\` IN (${placeholders(keys.length)}) AND expire > ?`,
@@ -142,7 +142,7 @@ async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, cha
 }
 
 async function write(trx: Transaction, rows: LimitCount[], onDuplicate: string): Promise<void> {
-  await rawExecute(
+  await rawChange(
     trx,
     `INSERT INTO ${table(trx, 'limit_counts')} (\`key\`, points, expire)
       VALUES (?, ?, ?)${', (?, ?, ?)'.repeat(rows.length - 1)} ON DUPLICATE KEY UPDATE ${onDuplicate}`,

@@ -4,7 +4,7 @@ import { chunksOf } from '../base/chunks';
 import { customerDigest } from './customer-digest';
 import { databaseIdentity, table, type Db, type FullName, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, insertCounted, insertRows, inListSql, rawQuery, tableBy } from './engine/statements';
+import { forceIndex, insertCounted, insertRows, inListSql, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 import { afterCommit } from './engine/transaction';
 
@@ -275,7 +275,7 @@ async function openFailures(
   bindings: (string | number)[],
   limit: number,
 ): Promise<OutboxRow[]> {
-  const rows = await rawQuery<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
+  const rows = await rawRows<RowOf<Omit<OutboxRow, 'attemptedBefore' | 'dueAt'>>>(
     db,
     `SELECT o.* FROM ${table(db, 'outbox')} o${forceIndex(db, 'outbox', ...index)}
       WHERE ${which} AND o.kind = 'mail' AND o.failed_at IS NOT NULL AND ${isUnsettled(db)}

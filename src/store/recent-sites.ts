@@ -1,6 +1,6 @@
 import { table, type Db } from './engine/database';
 import { rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, rawQuery } from './engine/statements';
+import { forceIndex, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** Recent answers for which the access log has no row: activations, and the latest check of each licence. */
@@ -25,7 +25,7 @@ const PAGE = 5_000;
 /** Yields some thousand rows at once, in the order of their ids. */
 export async function* readRecentActivations(db: Db, since: Date): AsyncGenerator<RecentActivation[]> {
   for (let after: number | undefined = 0; after !== undefined;) {
-    const rows: RowOf<RecentActivation>[] = await rawQuery(
+    const rows: RowOf<RecentActivation>[] = await rawRows(
       db,
       `SELECT id, license_id, identifier, activated_at
          FROM ${table(db, 'activations')}${forceIndex(db, 'activations')}
@@ -40,7 +40,7 @@ export async function* readRecentActivations(db: Db, since: Date): AsyncGenerato
 /** Yields some thousand rows at once, in the order of their ids. */
 export async function* readRecentChecks(db: Db, since: Date): AsyncGenerator<RecentCheck[]> {
   for (let after: number | undefined = 0; after !== undefined;) {
-    const rows: RowOf<RecentCheck>[] = await rawQuery(
+    const rows: RowOf<RecentCheck>[] = await rawRows(
       db,
       `SELECT id, last_check_at, last_check_ip FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses')}
         WHERE id > ? AND last_check_at >= ? AND last_check_ip IS NOT NULL ORDER BY id LIMIT ${PAGE}`,

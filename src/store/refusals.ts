@@ -1,7 +1,7 @@
 import type { Access } from './access-log';
 import { isSqlite, table, type Db } from './engine/database';
 import { rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, orderedJoin, rawExecute, rawQuery } from './engine/statements';
+import { forceIndex, orderedJoin, rawChange, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /**
@@ -21,7 +21,7 @@ export async function recordRefusals(
   const later = isSqlite(db)
     ? 'ON CONFLICT (license_id) DO UPDATE SET at = MAX(at, excluded.at)'
     : 'ON DUPLICATE KEY UPDATE at = GREATEST(at, VALUES(at))';
-  await rawExecute(
+  await rawChange(
     db,
     `INSERT INTO ${table(db, 'license_refusals')} (license_id, at) VALUES ${rows.map(() => '(?, ?)').join(', ')} ${later}`,
     rows.flatMap(([id, at]) => [id, toSqlTime(at)]),
@@ -44,7 +44,7 @@ interface StatusTerms {
 
 /** Lists licences with a refused request since a given time, latest first. */
 export async function listRefusedLicenses(db: Db, since: Date, limit: number): Promise<RefusedLicense[]> {
-  const rows = await rawQuery<RowOf<RefusedLicense>>(
+  const rows = await rawRows<RowOf<RefusedLicense>>(
     db,
     `SELECT l.id, l.status, l.expires_at, l.activation_limit, l.activations_used, o.at
        FROM ${table(db, 'license_refusals')} o${forceIndex(db, 'license_refusals', 'at')}

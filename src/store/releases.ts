@@ -60,7 +60,7 @@ export async function listPublishedVersions(db: Db, productId: number): Promise<
 }
 
 /** Finds a product's highest published security release. */
-export async function findLatestSecurityRelease(db: Db, productId: number): Promise<Release | undefined> {
+export async function findSecurityRelease(db: Db, productId: number): Promise<Release | undefined> {
   const row = await db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published', security: 1 })
     .orderBy('version_order', 'desc')

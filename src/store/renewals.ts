@@ -8,8 +8,8 @@ import {
   licenseIndex,
   orderedJoin,
   placeholders,
-  rawExecute,
-  rawQuery,
+  rawChange,
+  rawRows,
   tableBy,
 } from './engine/statements';
 
@@ -55,7 +55,7 @@ async function addTo(
     ? [`ON CONFLICT (${key.join(', ')}) DO UPDATE SET`, 'excluded.licenses']
     : ['ON DUPLICATE KEY UPDATE', 'VALUES(licenses)'];
   for (const some of chunksOf(rows))
-    await rawExecute(
+    await rawChange(
       trx,
       `INSERT INTO ${table(trx, name)} (${key.join(', ')}, licenses)
        VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(some.length - 1)} ${onKey} licenses = licenses + ${added}`,
@@ -115,7 +115,7 @@ export async function sumEndsByMonth(
   db: Db,
   { planIds, from, to }: Days,
 ): Promise<(Omit<EndSum, 'day'> & { month: string })[]> {
-  const rows = await rawQuery<{ month: string; plan_id: number; outcome: string; n: number | string }>(
+  const rows = await rawRows<{ month: string; plan_id: number; outcome: string; n: number | string }>(
     db,
     `SELECT SUBSTR(day, 1, 7) AS month, plan_id, outcome, SUM(licenses) AS n FROM ${table(db, 'end_sums')}
       WHERE day >= ? AND day <= ?${ofPlans(planIds)} GROUP BY 1, 2, 3`,
@@ -131,7 +131,7 @@ export async function sumEndsByMonth(
 
 /** Sums ends by day and outcome, in the order of days. */
 export async function sumEndsByDay(db: Db, { planIds, from, to }: Days): Promise<Omit<EndSum, 'planId'>[]> {
-  const rows = await rawQuery<{ day: string; outcome: string; n: number | string }>(
+  const rows = await rawRows<{ day: string; outcome: string; n: number | string }>(
     db,
     `SELECT day, outcome, SUM(licenses) AS n FROM ${table(db, 'end_sums')}
       WHERE day >= ? AND day <= ?${ofPlans(planIds)} GROUP BY day, outcome ORDER BY day, outcome`,
@@ -146,7 +146,7 @@ export async function sumStates(
   planIds: number[] | undefined,
   upTo: string,
 ): Promise<Omit<StateSum, 'planId'>[]> {
-  const rows = await rawQuery<{ month: string; status: string; n: number | string }>(
+  const rows = await rawRows<{ month: string; status: string; n: number | string }>(
     db,
     `SELECT month, status, SUM(licenses) AS n FROM ${table(db, 'state_sums')}
       WHERE month <= ?${ofPlans(planIds)} GROUP BY month, status ORDER BY month, status`,
@@ -214,7 +214,7 @@ export async function listNotRenewed(
 }
 
 async function findLately(db: Db, lately: number): Promise<string> {
-  const [latest] = await rawQuery<{ at: string }>(
+  const [latest] = await rawRows<{ at: string }>(
     db,
     `SELECT at FROM ${table(db, 'license_refusals')}${forceIndex(db, 'license_refusals', 'at')} ORDER BY at DESC LIMIT 1 OFFSET ${lately}`,
     [],
@@ -237,7 +237,7 @@ async function listRefused(
 ): Promise<PlacedNotRenewed[]> {
   const ended = hasEnded(filter, now);
   const place = after === undefined ? '' : ' AND r.at <= ? AND (r.at < ? OR r.license_id < ?)';
-  const rows = await rawQuery<{ id: number; at: string }>(
+  const rows = await rawRows<{ id: number; at: string }>(
     db,
     `SELECT l.id, r.at FROM ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals', 'at')}
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = r.license_id
@@ -268,7 +268,7 @@ async function listQuiet(
     const ended = hasEnded(one, now, 'i');
     const index = [...(planId === undefined ? [] : ['plan_id']), 'status', 'expires_at', 'renews_itself'];
     rows.push(
-      ...(await rawQuery<(typeof rows)[number]>(
+      ...(await rawRows<(typeof rows)[number]>(
         db,
         `SELECT i.id, i.expires_at, i.renews_itself, r.at AS refused_at
            FROM ${table(db, 'licenses')} i${forceIndex(db, 'licenses', ...index)}
@@ -328,7 +328,7 @@ export async function findCustomersSince(
   now: Date,
 ): Promise<Map<string, CustomerSince>> {
   if (customers.length === 0) return new Map();
-  const rows = await rawQuery<{ customer: string; since: string; working: number | string }>(
+  const rows = await rawRows<{ customer: string; since: string; working: number | string }>(
     db,
     `SELECT customer, MIN(created_at) AS since,
             SUM(CASE WHEN status = 'active' AND (expires_at IS NULL OR expires_at > ?) THEN 1 ELSE 0 END) AS working
@@ -360,7 +360,7 @@ export async function findTriedDownloads(
 ): Promise<Map<number, TriedDownloads>> {
   const found = new Map<number, TriedDownloads>();
   for (const some of chunksOf(licenses, BATCH_SIZE)) {
-    const rows = await rawQuery<{ id: number; last: string | null; refused: number | string }>(
+    const rows = await rawRows<{ id: number; last: string | null; refused: number | string }>(
       db,
       `SELECT license_id AS id, MAX(CASE WHEN outcome = 'ok' THEN COALESCE(last_at, at) END) AS last,
               SUM(CASE WHEN outcome = ? AND at >= CASE license_id ${'WHEN ? THEN ? '.repeat(some.length)}END THEN times ELSE 0 END) AS refused

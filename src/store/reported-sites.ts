@@ -1,10 +1,12 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
 import { rowToFields } from './engine/row-fields';
-import { placeholders, rawExecute, rawQuery, tableBy } from './engine/statements';
+import { forceIndex, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** Reported sites: what customers' sites report with a download, and the networks that downloaded with each key. */
+/**
+ * Reported sites (telemetry): what customers' sites report with a download, and the networks that downloaded with each key.
+ */
 
 export interface ReportedSite {
   licenseId: number;
@@ -58,7 +60,7 @@ export async function recordReportedSites(db: Db, told: Omit<ReportedSite, 'firs
   const old = (column: string) => (isSqlite(db) ? `${table(db, 'told_sites')}.${column}` : column);
   const isLater = `${given('at')} >= ${old('at')}`;
   // MySQL assigns from left to right: each assignment still sees the old values of the columns after it.
-  await rawExecute(
+  await rawChange(
     db,
     `INSERT INTO ${table(db, 'told_sites')} (license_id, product_id, site, version, first_at, at)
      VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?)').join(', ')} ${conflict}
@@ -79,7 +81,7 @@ export async function recordReportedSites(db: Db, told: Omit<ReportedSite, 'firs
 }
 
 async function forgetBeyond(db: Db, licenseIds: number[]): Promise<void> {
-  const full = await rawQuery<{ license_id: number }>(
+  const full = await rawRows<{ license_id: number }>(
     db,
     `SELECT license_id FROM ${table(db, 'told_sites')} WHERE license_id IN (${placeholders(licenseIds.length)})
       GROUP BY license_id HAVING COUNT(*) > ${MAX_REPORTED_SITES}`,
@@ -240,7 +242,7 @@ export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<vo
   const later = isSqlite(db)
     ? 'ON CONFLICT (key_id, network) DO UPDATE SET at = MAX(at, excluded.at)'
     : 'ON DUPLICATE KEY UPDATE at = GREATEST(at, VALUES(at))';
-  await rawExecute(
+  await rawChange(
     db,
     `INSERT INTO ${table(db, 'key_networks')} (key_id, network, at)
      VALUES ${rows.map(() => '(?, ?, ?)').join(', ')} ${later}`,
@@ -248,16 +250,34 @@ export async function recordNetworks(db: Db, networks: KeyNetwork[]): Promise<vo
   );
 }
 
-/** Counts each key's networks with a download since a given time. Keys without one are left out. */
-export async function countNetworks(db: Db, keyIds: number[], since: Date): Promise<Map<number, number>> {
-  if (keyIds.length === 0) return new Map();
-  const rows = await rawQuery<{ key_id: number; n: number | string }>(
+/** The number of a key's networks, and the limits that decide how many it may have. */
+export interface NetworkCount {
+  keyId: number;
+  licenseId: number;
+  networks: number;
+  /** the limit of the key; null: none of its own */
+  ownLimit: number | null;
+  licenseLimit: number;
+}
+
+/** Counts the networks with a download since a given time of the keys that have more than `above`. Nearly all have fewer. */
+export async function countNetworks(
+  db: Db,
+  keyIds: number[],
+  since: Date,
+  above: number,
+): Promise<NetworkCount[]> {
+  if (keyIds.length === 0) return [];
+  const rows = await rawRows<NetworkCount>(
     db,
-    `SELECT key_id, COUNT(*) AS n FROM ${table(db, 'key_networks')}
-      WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ? GROUP BY key_id`,
-    [...keyIds, toSqlTime(since)],
+    `SELECT n.keyId, n.networks, k.license_id AS licenseId, k.activation_limit AS ownLimit, l.activation_limit AS licenseLimit
+       FROM (SELECT key_id AS keyId, COUNT(*) AS networks FROM ${table(db, 'key_networks')}
+              WHERE key_id IN (${placeholders(keyIds.length)}) AND at >= ? GROUP BY key_id HAVING COUNT(*) > ?) n
+       ${orderedJoin(db)} ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', 'id')} ON k.id = n.keyId
+       ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id`,
+    [...keyIds, toSqlTime(since), above],
   );
-  return new Map(rows.map(({ key_id, n }) => [key_id, Number(n)]));
+  return rows.map((row) => ({ ...row, networks: Number(row.networks) }));
 }
 
 /** Deletes some of the networks that a key has above MAX_NETWORKS. Any will do, because no list distinguishes them. */
@@ -276,7 +296,7 @@ export async function recordSpreading(db: Db, { keyId, licenseId, at }: Spreadin
   const later = isSqlite(db)
     ? 'ON CONFLICT (key_id) DO UPDATE SET at = MAX(at, excluded.at)'
     : 'ON DUPLICATE KEY UPDATE at = GREATEST(at, VALUES(at))';
-  await rawExecute(
+  await rawChange(
     db,
     `INSERT INTO ${table(db, 'spreading_keys')} (key_id, license_id, at) VALUES (?, ?, ?) ${later}`,
     [keyId, licenseId, toSqlTime(at)],

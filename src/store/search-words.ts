@@ -4,7 +4,7 @@ import type { EventAction } from './events';
 import { rowToFields } from './engine/row-fields';
 import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
-import { idIndex, placeholders, rawExecute, rawQuery, tableBy } from './engine/statements';
+import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 
 export { numberWord, wordsOf } from '../../migrations/search-words';
 
@@ -39,7 +39,7 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
     const stored = await listWords(trx, ids);
     const are = `IN (${placeholders(ids.length)})`;
     const sql = namedSql((name) => table(trx, name as TableName), are);
-    const wanted = wordsById(await rawQuery<Named>(trx, sql, [...ids, ...ids, ...ids]));
+    const wanted = wordsById(await rawRows<Named>(trx, sql, [...ids, ...ids, ...ids]));
     // One statement for all licences that lose the same words, such as those of one customer.
     const gone = new Map<string, number[]>();
     const lost = new Map<number, string[]>();
@@ -56,7 +56,7 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
         .delete();
     const added = [...wanted].flatMap(([id, words]) => [...words].map((word) => [id, word] as const));
     for (const rows of chunksOf(added, MOST_ROWS))
-      await rawExecute(
+      await rawChange(
         trx,
         `INSERT ${isSqlite(trx) ? 'OR ' : ''}IGNORE INTO ${table(trx, 'search_words')} (license_id, word)
           VALUES (?, ?)${', (?, ?)'.repeat(rows.length - 1)}`,

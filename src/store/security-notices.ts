@@ -1,7 +1,7 @@
 import type { LicenseTerms } from './licenses/licenses';
 import { table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { placeholders, rawQuery, tableBy } from './engine/statements';
+import { placeholders, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** The progress of queueing the mails about a security release. */
@@ -107,7 +107,7 @@ export async function listReportedVersions(
 ): Promise<Map<number, string[]>> {
   const versions = new Map<number, string[]>();
   if (licenseIds.length === 0) return versions;
-  const rows = await rawQuery<{ license_id: number; version: string }>(
+  const rows = await rawRows<{ license_id: number; version: string }>(
     db,
     `SELECT DISTINCT license_id, version FROM ${table(db, 'told_sites')}
       WHERE license_id IN (${placeholders(licenseIds.length)}) AND product_id = ?`,

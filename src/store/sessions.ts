@@ -1,6 +1,6 @@
 import { table, type Db } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { forceIndex, rawQuery } from './engine/statements';
+import { forceIndex, rawRows } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** A session of the pages, with the credential that opened it, by kind. */
@@ -53,7 +53,7 @@ export async function findSession(
   kind: StoredSession['kind'],
   cookieDigest: string,
 ): Promise<(StoredSession & SessionOpener) | undefined> {
-  const [row] = await rawQuery<RowOf<StoredSession & SessionOpener>>(
+  const [row] = await rawRows<RowOf<StoredSession & SessionOpener>>(
     db,
     `SELECT s.*, t.live_name, t.expires_at AS token_expires_at, o.id AS present_operator_id,
             k.id AS present_key_id, k.ends_at AS key_ends_at,

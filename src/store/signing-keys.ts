@@ -1,6 +1,6 @@
 import { isSqlite, table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields } from './engine/row-fields';
-import { rawExecute } from './engine/statements';
+import { rawChange } from './engine/statements';
 
 /** A key that signs answers. */
 export interface SigningKey {
@@ -57,7 +57,7 @@ export async function setRetired(
 
 /** Records that a key signs tokens with a lifetime of this many days. */
 export async function raiseTokenDays(db: Db, id: number, days: number): Promise<void> {
-  await rawExecute(
+  await rawChange(
     db,
     `UPDATE ${table(db, 'signing_keys')} SET token_days = ? WHERE id = ? AND token_days < ?`,
     [days, id, days],

@@ -5,13 +5,16 @@ import {
   insertRows,
   orderedJoin,
   placeholders,
-  rawExecute,
-  rawQuery,
+  rawChange,
+  rawRows,
   tableBy,
 } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
-/** Stored sums for statistics: sums by UTC day, which are kept longer than the access log, and counts of licences. */
+/**
+ * Stored sums (rollup tables) for statistics: sums by UTC day, which are kept longer than the access log, and counts of
+ * licences.
+ */
 
 export type SumKind = 'issued' | 'imported' | 'renewed' | 'activated' | 'download' | 'refused';
 
@@ -95,7 +98,7 @@ export async function takeUnsummed<T extends SummedTable>(
     forceIndex(trx, name),
     `id IN (${placeholders(ids.length)})`,
   ];
-  const rows = await rawQuery<RowOf<Unsummed>>(
+  const rows = await rawRows<RowOf<Unsummed>>(
     trx,
     `SELECT id, at, ${COLUMNS[name].join(', ')}, COALESCE(unsummed, times) AS times FROM ${full}${index}
       WHERE ${isAnyOf} AND (unsummed IS NULL OR unsummed > 0)
@@ -104,7 +107,7 @@ export async function takeUnsummed<T extends SummedTable>(
   );
   const taken = rows.map(rowToFields);
   if (taken.length > 0)
-    await rawExecute(
+    await rawChange(
       trx,
       `UPDATE ${full}${index} SET unsummed = 0 WHERE id IN (${placeholders(taken.length)})`,
       taken.map(({ id }) => id),
@@ -115,7 +118,7 @@ export async function takeUnsummed<T extends SummedTable>(
 /** Finds the products of licences, by licence id. */
 export async function findProductsOf(db: Db, licenseIds: number[]): Promise<Map<number, number>> {
   if (licenseIds.length === 0) return new Map();
-  const rows = await rawQuery<{ id: number; product_id: number }>(
+  const rows = await rawRows<{ id: number; product_id: number }>(
     db,
     `SELECT l.id, p.product_id FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')}
        ${orderedJoin(db)} ${table(db, 'plans')} p${forceIndex(db, 'plans')} ON p.id = l.plan_id
@@ -131,7 +134,7 @@ export async function addSums(trx: Transaction, sums: DailySum[]): Promise<void>
   const key = ['product_id', 'day', 'kind', 'name'];
   const added = (column: string) => (isSqlite(trx) ? `excluded.${column}` : `VALUES(${column})`);
   const onKey = isSqlite(trx) ? `ON CONFLICT (${key.join(', ')}) DO UPDATE SET` : 'ON DUPLICATE KEY UPDATE';
-  await rawExecute(
+  await rawChange(
     trx,
     `INSERT INTO ${table(trx, 'daily_sums')} (${key.join(', ')}, times, licenses)
      VALUES (?, ?, ?, ?, ?, ?)${', (?, ?, ?, ?, ?, ?)'.repeat(sums.length - 1)}
@@ -146,7 +149,7 @@ export async function markRefusedThatDay(
   { day, productId, name: code }: Pick<DailySum, 'day' | 'productId' | 'name'>,
   licenseIds: number[],
 ): Promise<number> {
-  return rawExecute(
+  return rawChange(
     trx,
     `INSERT ${isSqlite(trx) ? 'OR IGNORE' : 'IGNORE'} INTO ${table(trx, 'refused_licenses')} (day, product_id, code, license_id)
      VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(licenseIds.length - 1)}`,
@@ -161,7 +164,7 @@ export async function pruneRefused(db: Db, before: string, limit: number): Promi
     .orderBy(['day', 'product_id', 'code', 'license_id'])
     .limit(limit);
   if (found.length > 0)
-    await rawExecute(
+    await rawChange(
       db,
       `DELETE FROM ${table(db, 'refused_licenses')}
         WHERE (day, product_id, code, license_id) IN (${isSqlite(db) ? 'VALUES ' : ''}(?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(found.length - 1)})`,
@@ -172,7 +175,7 @@ export async function pruneRefused(db: Db, before: string, limit: number): Promi
 
 /** Lists the sums of a product, or of all products, from one day to another. */
 export async function listSums(db: Db, productId: number, from: string, to: string): Promise<DailySum[]> {
-  const rows = await rawQuery<RowOf<DailySum>>(
+  const rows = await rawRows<RowOf<DailySum>>(
     db,
     `SELECT * FROM ${table(db, 'daily_sums')} WHERE product_id = ? AND day >= ? AND day <= ? ORDER BY day, kind, name`,
     [productId, from, to],
@@ -186,7 +189,7 @@ export async function countRefusedLicenses(
   productId: number,
   days: string[],
 ): Promise<Map<string, number>> {
-  const rows = await rawQuery<{ code: string; n: number }>(
+  const rows = await rawRows<{ code: string; n: number }>(
     db,
     `SELECT code, COUNT(DISTINCT license_id) AS n ${refusedOn(db, days)} GROUP BY code`,
     [...days, productId],
@@ -196,7 +199,7 @@ export async function countRefusedLicenses(
 
 /** Counts the different licences that were refused on these days, for any reason. */
 export async function countAllRefusedLicenses(db: Db, productId: number, days: string[]): Promise<number> {
-  const [counted] = await rawQuery<{ n: number }>(
+  const [counted] = await rawRows<{ n: number }>(
     db,
     `SELECT COUNT(DISTINCT license_id) AS n ${refusedOn(db, days)}`,
     [...days, productId],
@@ -224,7 +227,7 @@ export async function sumDownloads(
   to: string,
 ): Promise<VersionDownloads[]> {
   if (productIds.length === 0) return [];
-  const rows = await rawQuery<{ product_id: number; name: string; n: number | string }>(
+  const rows = await rawRows<{ product_id: number; name: string; n: number | string }>(
     db,
     `SELECT product_id, name, SUM(times) AS n FROM ${table(db, 'daily_sums')}
       WHERE product_id IN (${placeholders(productIds.length)}) AND day >= ? AND day <= ? AND kind = 'download'
@@ -255,7 +258,7 @@ export async function countLicensesOfPlan(
   now: Date,
   until: Date,
 ): Promise<LicenseCount[]> {
-  const rows = await rawQuery<{ status: string; month: string; n: number }>(
+  const rows = await rawRows<{ status: string; month: string; n: number }>(
     db,
     `SELECT status, CASE WHEN status <> 'active' OR expires_at IS NULL OR expires_at >= ? THEN ''
                          WHEN expires_at <= ? THEN 'past' WHEN renews_itself = 1 THEN '' ELSE SUBSTR(expires_at, 1, 7) END AS month, COUNT(*) AS n
@@ -274,7 +277,7 @@ export async function countLicensesOfPlan(
 /** Counts the active licences of these plans that end after `now`, no later than `until`: some 20 ms for 100,000. */
 export async function countEnding(db: Db, planIds: number[], now: Date, until: Date): Promise<number> {
   if (planIds.length === 0) return 0;
-  const [counted] = await rawQuery<{ n: number }>(
+  const [counted] = await rawRows<{ n: number }>(
     db,
     `SELECT COUNT(*) AS n FROM ${table(db, 'licenses')}${forceIndex(db, 'licenses', 'plan_id', 'status', 'expires_at', 'renews_itself')}
       WHERE plan_id IN (${placeholders(planIds.length)}) AND status = 'active' AND expires_at > ? AND expires_at <= ?
@@ -298,7 +301,7 @@ export async function addLicenseMonths(trx: Transaction, months: LicenseMonth[])
   const rows = [...months].sort((a, b) => a.licenseId - b.licenseId || (a.month < b.month ? -1 : 1));
   const added = (column: string) => (isSqlite(trx) ? `excluded.${column}` : `VALUES(${column})`);
   const onKey = isSqlite(trx) ? 'ON CONFLICT (license_id, month) DO UPDATE SET' : 'ON DUPLICATE KEY UPDATE';
-  await rawExecute(
+  await rawChange(
     trx,
     `INSERT INTO ${table(trx, 'license_months')} (license_id, month, downloads, refused)
      VALUES (?, ?, ?, ?)${', (?, ?, ?, ?)'.repeat(rows.length - 1)}
@@ -324,7 +327,7 @@ export async function pruneLicenseMonths(db: Db, before: string, limit: number):
     .limit(limit)
     .select('license_id', 'month');
   if (found.length > 0)
-    await rawExecute(
+    await rawChange(
       db,
       `DELETE FROM ${table(db, 'license_months')}
         WHERE (license_id, month) IN (${isSqlite(db) ? 'VALUES ' : ''}(?, ?)${', (?, ?)'.repeat(found.length - 1)})`,
@@ -347,7 +350,7 @@ export async function sumMonths(
   kinds: SumKind[],
   from: string,
 ): Promise<MonthlySum[]> {
-  const rows = await rawQuery<{ month: string; kind: SumKind; n: number | string }>(
+  const rows = await rawRows<{ month: string; kind: SumKind; n: number | string }>(
     db,
     `SELECT SUBSTR(day, 1, 7) AS month, kind, SUM(times) AS n FROM ${table(db, 'daily_sums')}${forceIndex(db, 'daily_sums')}
       WHERE product_id = ? AND day >= ? AND kind IN (${placeholders(kinds.length)}) GROUP BY 1, 2`,
@@ -375,7 +378,7 @@ export async function listRefusedCounts(db: Db, productId: number, days: number)
 }
 
 export async function replaceRefusedCounts(trx: Transaction, counts: RefusedCount[]): Promise<void> {
-  await rawExecute(trx, `DELETE FROM ${table(trx, 'refused_counts')}`, []);
+  await rawChange(trx, `DELETE FROM ${table(trx, 'refused_counts')}`, []);
   if (counts.length > 0)
     await insertRows(
       trx,
@@ -412,7 +415,7 @@ export async function listVersionSiteCounts(
 }
 
 export async function replaceVersionSiteCounts(trx: Transaction, counts: VersionSiteCount[]): Promise<void> {
-  await rawExecute(trx, `DELETE FROM ${table(trx, 'told_counts')}`, []);
+  await rawChange(trx, `DELETE FROM ${table(trx, 'told_counts')}`, []);
   if (counts.length > 0)
     await insertRows(
       trx,
@@ -422,7 +425,7 @@ export async function replaceVersionSiteCounts(trx: Transaction, counts: Version
 }
 
 export async function replaceLicenseCounts(trx: Transaction, counts: LicenseCount[]): Promise<void> {
-  await rawExecute(trx, `DELETE FROM ${table(trx, 'license_counts')}`, []);
+  await rawChange(trx, `DELETE FROM ${table(trx, 'license_counts')}`, []);
   const rows = counts.map((one) => ({
     product_id: one.productId,
     plan_id: one.planId,

@@ -63,12 +63,7 @@ export async function retireExpired(db: Db, liveName: string, now: Date): Promis
 }
 
 /** @returns the token, or undefined if no live token has this id */
-export async function setTokenRevoked(
-  db: Db,
-  id: number,
-  by: string,
-  now: Date,
-): Promise<ApiToken | undefined> {
+export async function markRevoked(db: Db, id: number, by: string, now: Date): Promise<ApiToken | undefined> {
   const changed = await db(table(db, 'tokens'))
     .where({ id })
     .whereNotNull('live_name')

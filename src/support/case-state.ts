@@ -12,7 +12,7 @@ import type { Name, Slip } from './finding-model';
 /** The data that is read from the database before findings are made of it. */
 
 /** A licence for which an unknown key may have been meant. */
-export interface CandidateLicense {
+export interface Likely {
   license: License;
   /** `replaced`: the licence's former key; `ended`: another of its keys, which has ended */
   slip: Slip | 'replaced' | 'ended';
@@ -67,7 +67,7 @@ export interface CaseState {
   /** licences named by accesses */
   licenses: Map<number, License>;
   /** the licences for which an unknown key may have been meant, by its hint, likeliest first */
-  likely: Map<string, CandidateLicense[]>;
+  likely: Map<string, Likely[]>;
   /** the keys named by accesses, by id */
   keys: Map<number, KeyWithSuccessor>;
   /** the key ids of activated licences and identifiers, as `activationKey` writes them; null: the main key */

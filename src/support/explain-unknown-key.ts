@@ -1,13 +1,13 @@
 import { liveStatus } from '../licensing/core/states';
 import { cause, finding } from './findings';
 import type { Cause, Finding, MeantKey } from './finding-model';
-import type { CaseState, CandidateLicense } from './case-state';
+import type { CaseState, Likely } from './case-state';
 
 /** Explains to support which licence an unknown key was probably meant for. */
 
 /** @param candidates likeliest first */
 export function unknownKeyCause(
-  candidates: CandidateLicense[],
+  candidates: Likely[],
   compared: MeantKey['compared'],
   { now, about }: Pick<CaseState, 'now' | 'about'>,
 ): Cause {
@@ -40,7 +40,7 @@ function codeOf(slip: MeantKey['slip']): 'KEY_REPLACED' | 'KEY_ENDED' | 'KEY_MIS
 }
 
 /** Explains which key an unknown text was meant to be. `likely` is sorted, likeliest first. */
-export function explainUnknownKey(likely: CandidateLicense[], named_by: 'key' | 'hint', now: Date): Finding {
+export function explainUnknownKey(likely: Likely[], named_by: 'key' | 'hint', now: Date): Finding {
   const [first] = likely;
   if (first === undefined) return finding('UNKNOWN_KEY', {});
   const compared = named_by === 'hint' ? 'end_asked_about' : first.by === 'key' ? 'key' : 'end';

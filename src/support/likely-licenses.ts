@@ -5,7 +5,7 @@ import type { Db } from '../store/engine/database';
 import { findEvents } from '../store/events';
 import { findKeysByDigests, findKeysByHints, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
-import type { CandidateLicense } from './case-state';
+import type { Likely } from './case-state';
 import { compareHints, hintsWithinOneTypo, keysWithinOneTypo } from './similar-keys';
 import type { Slip } from './finding-model';
 import { uniqueNonNull } from './distinct';
@@ -15,7 +15,7 @@ import { uniqueNonNull } from './distinct';
 const MAX_CANDIDATES = 5;
 
 /** The likeliest slips first: certain matches, then guesses. */
-const RANK: CandidateLicense['slip'][] = [
+const RANK: Likely['slip'][] = [
   'replaced',
   'ended',
   'elsewhere',
@@ -34,11 +34,11 @@ export async function findLikely(
   hint: string,
   now: Date,
   { inHistory = true, own = true }: { inHistory?: boolean; own?: boolean } = {},
-): Promise<CandidateLicense[]> {
+): Promise<Likely[]> {
   const { exact, patterns } = hintsWithinOneTypo(hint);
   const near = { exact, patterns: own ? patterns : [] };
   const found = await findKeysByHints(db, hint, near, 2 * MAX_CANDIDATES);
-  const candidates = await withLicenses(db, found, (key, license): CandidateLicense[] => {
+  const candidates = await withLicenses(db, found, (key, license): Likely[] => {
     const { keyHint: own } = key;
     const slip =
       own === null ? undefined : isKeyActive(key, now) ? compareHints(hint, own) : formerSlip(key, hint);
@@ -47,41 +47,28 @@ export async function findLikely(
   if (inHistory) {
     const events = await findEvents(db, ['rekey'], { field: 'key_hint', before: hint }, MAX_CANDIDATES);
     const replaced = await findLicensesByIds(db, uniqueNonNull(events.map(({ licenseId }) => licenseId)));
-    candidates.push(
-      ...replaced.map((license): CandidateLicense => ({ license, slip: 'replaced', by: 'hint' })),
-    );
+    candidates.push(...replaced.map((license): Likely => ({ license, slip: 'replaced', by: 'hint' })));
   }
   return ranked(candidates);
 }
 
 /** A request with the ended key itself is logged with its licence, so this key was mistyped, or the request came before. */
-function formerSlip(
-  { keyHint: own, replacedBy }: LicenseKey,
-  hint: string,
-): CandidateLicense['slip'] | undefined {
+function formerSlip({ keyHint: own, replacedBy }: LicenseKey, hint: string): Likely['slip'] | undefined {
   if (own !== hint) return undefined;
   return replacedBy === null ? 'ended' : 'replaced';
 }
 
 /** Finds the licences with a key that differs from the typed one by one slip. */
-export async function findLicensesOfNearKeys(
-  db: Db,
-  canonical: string,
-  now: Date,
-): Promise<CandidateLicense[]> {
+export async function findLicensesOfNearKeys(db: Db, canonical: string, now: Date): Promise<Likely[]> {
   const near = keysWithinOneTypo(canonical);
-  const found: CandidateLicense[] = [];
+  const found: Likely[] = [];
   for (const chunk of chunksOf(near)) {
     const slips = new Map(chunk.map(({ key, slip }) => [keyDigest(key), slip]));
     found.push(
-      ...(await withLicenses(
-        db,
-        await findKeysByDigests(db, [...slips.keys()]),
-        (key, license): CandidateLicense[] => {
-          const slip = slips.get(key.keyDigest) as Slip;
-          return [{ license, slip, by: 'key', hasEnded: !isKeyActive(key, now) }];
-        },
-      )),
+      ...(await withLicenses(db, await findKeysByDigests(db, [...slips.keys()]), (key, license): Likely[] => {
+        const slip = slips.get(key.keyDigest) as Slip;
+        return [{ license, slip, by: 'key', hasEnded: !isKeyActive(key, now) }];
+      })),
     );
     if (found.length >= MAX_CANDIDATES) break;
   }
@@ -101,7 +88,7 @@ async function withLicenses<T>(
   });
 }
 
-function ranked(candidates: CandidateLicense[]): CandidateLicense[] {
+function ranked(candidates: Likely[]): Likely[] {
   const likeliestFirst = [...candidates].sort((a, b) => RANK.indexOf(a.slip) - RANK.indexOf(b.slip));
   const ids = likeliestFirst.map(({ license }) => license.id);
   return likeliestFirst.filter((one, i) => ids.indexOf(one.license.id) === i).slice(0, MAX_CANDIDATES);

@@ -18,7 +18,7 @@ import { findLatestOutboxRow } from '../store/outbox';
 import { listReleases } from '../store/releases';
 import { listReportedSitesOf } from '../store/reported-sites';
 import { FREE_SITES_READ } from './explain-sites';
-import type { LicenseCase, CaseState, KeyWithSuccessor, CandidateLicense } from './case-state';
+import type { LicenseCase, CaseState, KeyWithSuccessor, Likely } from './case-state';
 import { STATUS_BY_EVENT } from './refusal-causes';
 import { findLikely } from './likely-licenses';
 import { uniqueNonNull } from './distinct';
@@ -104,7 +104,7 @@ export async function loadCaseState(
   db: Db,
   accesses: LoggedAccess[],
   now: Date,
-  known: [hint: string, likely: CandidateLicense[]][] = [],
+  known: [hint: string, likely: Likely[]][] = [],
   histories = MAX_HISTORY_SEARCHES,
 ): Promise<CaseState> {
   const licenses = await findLicensesByIds(db, uniqueNonNull(accesses.map(({ licenseId }) => licenseId)));

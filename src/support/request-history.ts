@@ -2,7 +2,7 @@ import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { OperatorTexts } from '../texts/operators/texts';
 import { isOfDownload } from '../texts/operators/support';
 import type { FindingCode, MeantKey, RequestFacts, Slip } from './finding-model';
-import { formatFactsForPage, causeOf } from './sentences';
+import { pageFacts, causeOf } from './sentences';
 import { compareHints } from './similar-keys';
 import type { RequestFinding, GroupedFindings } from './grouped-findings';
 
@@ -98,7 +98,7 @@ function toEntry(
   const { language, now, zone, activationType = 'domain' } = options;
   const { whatHappened: texts, language: written } = OPERATORS[language];
   const [latest] = group as [RequestFinding];
-  const { request } = formatFactsForPage(latest.facts, language);
+  const { request } = pageFacts(latest.facts, language);
   const at = new Date(request.last_at);
   const first = new Date(Math.min(...group.map(firstOf)));
   const count = group.reduce((sum, one) => sum + (one.count ?? 1), 0);
@@ -172,7 +172,7 @@ function partsOf(
   }: { language: OperatorLanguage; activationType: string; near: NearKey | null },
 ): NonNullable<HistoryEntry['parts']> {
   const { code } = finding;
-  const facts = formatFactsForPage(finding.facts, language);
+  const facts = pageFacts(finding.facts, language);
   const because = near
     ? texts.mistyped
     : code === 'RATE_LIMITED'

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../licensing/core/identifiers';
+import { inBothForms } from '../licensing/core/identifiers';
 import type { JoomlaMessageCode } from '../texts/operators/joomla-says';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { SupportTexts } from '../texts/operators/support';
@@ -54,7 +54,7 @@ type Sentences<Result> = Record<
 >;
 
 /** Writes the facts of a finding, or of the present, as a page does: days as `12 Nov 2026`, the rest as `inWords`. */
-export function formatFactsForPage<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
+export function pageFacts<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   const written = OPERATORS[language].language;
   return rewritten(inWords(facts, language), (name, value) =>
     DAYS.has(name) ? written.day(new Date(value)) : value,
@@ -64,7 +64,7 @@ export function formatFactsForPage<Facts extends object>(facts: Facts, language:
 /** Writes sites in both forms, and reasons and actors as text. */
 export function inWords<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   return rewritten(facts, (name, value) => {
-    if (SITES.has(name)) return withAsciiForm(value);
+    if (SITES.has(name)) return inBothForms(value);
     if (name === 'reason') return reasonInWords(value, OPERATORS[language]);
     return name === 'actor' ? value.replace(/^(?:operator|token|shop):/, '') : value;
   });

@@ -16,14 +16,7 @@ import type { RemedyAction, FindingCode, Finding, Name } from './finding-model';
 import { openCase } from './open-case';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
 import type { NowFacts, NowRefusal, SupportTexts } from '../texts/operators/support';
-import {
-  adviceOf,
-  sentenceOf,
-  untracedSentences,
-  formatFactsForPage,
-  inWords,
-  type UntracedCode,
-} from './sentences';
+import { adviceOf, sentenceOf, untracedSentences, pageFacts, inWords, type UntracedCode } from './sentences';
 import type { CaseOptions, SupportCase } from './support-case';
 
 /** The answer of `licensing why`, as data (docs/operator-api.md). */
@@ -78,7 +71,7 @@ export async function explain(db: Db, about: string, options: WhyOptions): Promi
     );
   const { now, language, packagesDir, pageDays = false } = options;
   const dated = <Facts extends object>(facts: Facts) =>
-    pageDays ? formatFactsForPage(facts, language) : inWords(facts, language);
+    pageDays ? pageFacts(facts, language) : inWords(facts, language);
   return inSnapshot(db, async (trx) => {
     const {
       license,

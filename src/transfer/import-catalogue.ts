@@ -7,16 +7,8 @@ import { statPackage } from '../packages/package-files';
 import { fieldsToRow } from '../store/engine/row-fields';
 import { needsPackage, RELEASE_STATES } from '../store/releases';
 import { bringPackage, packageFault } from './export';
-import {
-  changeRow,
-  recordConflict,
-  hasChanges,
-  insertNew,
-  DRY_RUN_ID,
-  tally,
-  type ImportJob,
-} from './import-job';
-import { errorAtLine, type Numbered } from './record-reader';
+import { changeRow, conflict, hasChanges, insertNew, DRY_RUN_ID, tally, type ImportJob } from './import-job';
+import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 /** Imports products. They are matched by id, because customers' sites use addresses that contain it. */
@@ -37,14 +29,14 @@ export async function importProducts(job: ImportJob, records: Numbered<'product'
     } else {
       const here = fromRow('product', row);
       if (here.name !== value.name)
-        recordConflict(
+        conflict(
           job,
           'product',
           line,
           `product ${value.id} has another name here. If it is the same product, give it the same name in both places`,
         );
       else if (here.element !== null && value.element !== null && here.element !== value.element)
-        recordConflict(job, 'product', line, `product ${value.id} has another element here`);
+        conflict(job, 'product', line, `product ${value.id} has another element here`);
       else {
         const row = toRow('product', value);
         // Keep the update XML's settings, which contain a path of this machine. Only fill empty fields.
@@ -92,7 +84,7 @@ export async function importBundles(job: ImportJob): Promise<void> {
   for (const { line, id, includes, counted } of bundles) {
     const refuse = (message: string) => {
       tally(job, 'product', counted, -1);
-      recordConflict(job, 'product', line, message);
+      conflict(job, 'product', line, message);
     };
     const here = whole.get(id)?.includes ?? [];
     if (!includesNone({ includes: here })) {
@@ -121,9 +113,9 @@ export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): 
   const named = (productId: number, name: string) => `${productId} ${name}`;
   for (const { line, value } of records) {
     if (!job.products.has(value.product_id))
-      throw errorAtLine(line, `the file has no product ${value.product_id}`);
+      throw atLine(line, `the file has no product ${value.product_id}`);
     if (value.free_staging && value.activation_type !== 'domain')
-      throw errorAtLine(line, 'staging sites are free only on plans that count domains');
+      throw atLine(line, 'staging sites are free only on plans that count domains');
     const known = (id: number) => {
       const plan = { id, productId: value.product_id, activationType: value.activation_type };
       job.plans.set(value.id, plan);
@@ -141,7 +133,7 @@ export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): 
     const isTaken = [...job.plans.values()].some(({ id }) => id === match?.id);
     if (match === undefined || isTaken) {
       if (!job.empty.plan && (namesakes.length > 0 || hasTwin)) {
-        recordConflict(
+        conflict(
           job,
           'plan',
           line,
@@ -156,7 +148,7 @@ export async function importPlans(job: ImportJob, records: Numbered<'plan'>[]): 
     }
     known(match.id);
     if (match.activationType !== value.activation_type) {
-      recordConflict(
+      conflict(
         job,
         'plan',
         line,
@@ -205,11 +197,11 @@ export async function importReleases(job: ImportJob, records: Numbered<'release'
   for (const record of records) {
     const { line, value } = record;
     if (!job.products.has(value.product_id))
-      throw errorAtLine(line, `the file has no product ${value.product_id}`);
-    if (!isVersion(value.version)) throw errorAtLine(line, '"version" is not a version');
+      throw atLine(line, `the file has no product ${value.product_id}`);
+    if (!isVersion(value.version)) throw atLine(line, '"version" is not a version');
     const versions = job.versions.get(value.product_id) ?? [];
     if (versions.some((other) => compareVersions(other, value.version) === 0))
-      throw errorAtLine(
+      throw atLine(
         line,
         `version ${value.version} of product ${value.product_id} appears earlier in the file, or a version that is the same to Joomla does`,
       );
@@ -222,7 +214,7 @@ export async function importReleases(job: ImportJob, records: Numbered<'release'
     }
     const difference = releaseConflict(match, value);
     const changes = releaseChanges(match, value);
-    if (difference !== undefined) recordConflict(job, 'release', line, difference);
+    if (difference !== undefined) conflict(job, 'release', line, difference);
     else if (hasChanges(changes)) await changeRow(job, 'release', match.id, changes);
     else tally(job, 'release', 'same');
   }
@@ -266,7 +258,7 @@ async function lookAtPackage(job: ImportJob, { line, value }: Numbered<'release'
     ? (await packageFault(packagesDir, value.sha256)) && (await packageFault(packagesFrom, value.sha256))
     : await bringPackage(packagesFrom, packagesDir, value.sha256);
   if (fault !== undefined && needsPackage(value.state))
-    throw errorAtLine(
+    throw atLine(
       line,
       `the package ${value.sha256}.zip of version ${value.version} is ${fault} in ${packagesFrom}`,
     );

@@ -4,7 +4,7 @@ import type { Transaction } from '../store/engine/database';
 import type { Row } from '../store/export';
 import { insertInChunks, isEmptyTable, updateRow } from '../store/import';
 import { keepRemark, type GroupedWarning } from './lines';
-import { errorAtLine, type Numbered } from './record-reader';
+import { atLine, type Numbered } from './record-reader';
 import { RECORD_TYPES, RECORDS, toRow, type RecordType } from './records';
 
 export interface ImportOptions {
@@ -145,7 +145,7 @@ export function tally(job: ImportJob, type: RecordType, outcome: keyof Tally, co
 }
 
 /** Counts and reports a record that cannot be imported. The whole import will be rolled back. */
-export function recordConflict(job: ImportJob, type: RecordType, line: number, message: string): void {
+export function conflict(job: ImportJob, type: RecordType, line: number, message: string): void {
   tally(job, type, 'conflicting');
   job.writes = false;
   job.report.conflicting++;
@@ -184,13 +184,13 @@ export function hasChanges(changes: Row): boolean {
 /** Returns the id here of a licence in the file, or DRY_RUN_ID. @throws OperatorError when the file has no such licence */
 export function localLicenseId(job: ImportJob, line: number, id: number): number {
   const here = job.licenses.get(id);
-  if (here === undefined) throw errorAtLine(line, `the file has no licence ${id}`);
+  if (here === undefined) throw atLine(line, `the file has no licence ${id}`);
   return here;
 }
 
 /** Returns the id here of a key in the file, or DRY_RUN_ID. @throws OperatorError when the file has no such key */
 export function localKeyId(job: ImportJob, line: number, id: number): number {
   const here = job.keys.get(id);
-  if (here === undefined) throw errorAtLine(line, `the file has no key ${id}`);
+  if (here === undefined) throw atLine(line, `the file has no key ${id}`);
   return here;
 }

@@ -3,7 +3,7 @@ import type { Row } from '../store/export';
 import { insertCountedInChunks, updateRows } from '../store/import';
 import { moveActivations } from '../store/licenses/license-keys';
 import { DRY_RUN_ID, type ImportJob } from './import-job';
-import { errorAtLine, type Numbered } from './record-reader';
+import { atLine, type Numbered } from './record-reader';
 import { toRow, type KeyRecord, type RecordOf } from './records';
 
 type LicenseRecord = RecordOf<'license'>;
@@ -24,18 +24,18 @@ interface KeyMerge {
 }
 
 /** Checks that the keys of a licence in the file fit together. @throws OperatorError when they do not */
-export function checkImportedKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
+export function verifyKeys(job: ImportJob, { line, value }: Numbered<'license'>): void {
   const byId = new Map(value.keys.map((key) => [key.id, key]));
   const main = byId.get(value.main_key_id);
-  if (main === undefined) throw errorAtLine(line, 'the main key of this licence is not among its keys');
+  if (main === undefined) throw atLine(line, 'the main key of this licence is not among its keys');
   if (main.activation_limit !== null || main.ends_at !== null || main.replaced_by !== null)
-    throw errorAtLine(line, 'the main key of a licence has no limit and no end of its own');
+    throw atLine(line, 'the main key of a licence has no limit and no end of its own');
   let before = 0;
   for (const { id, replaced_by } of value.keys) {
-    if (id <= before) throw errorAtLine(line, "a licence's keys must be sorted by id, without duplicates");
-    if (job.keys.has(id)) throw errorAtLine(line, `key ${id} also belongs to an earlier licence`);
+    if (id <= before) throw atLine(line, "a licence's keys must be sorted by id, without duplicates");
+    if (job.keys.has(id)) throw atLine(line, `key ${id} also belongs to an earlier licence`);
     if (replaced_by !== null && (replaced_by === id || byId.get(replaced_by)?.replaced_by !== null))
-      throw errorAtLine(line, `key ${id} was replaced by a key that is missing or was itself replaced`);
+      throw atLine(line, `key ${id} was replaced by a key that is missing or was itself replaced`);
     before = id;
     job.keys.set(id, DRY_RUN_ID);
   }

@@ -18,7 +18,7 @@ import { withKeys, type Row } from '../store/export';
 import { findRows, insertCountedInChunks, insertInChunks, lockRows, updateRows } from '../store/import';
 import { findOwners, incrementRevisions } from '../store/licenses/licenses';
 import {
-  recordConflict,
+  conflict,
   hasChanges,
   insertNew,
   localLicenseId,
@@ -27,16 +27,9 @@ import {
   type ImportJob,
   type LocalPlan,
 } from './import-job';
-import {
-  changesKeys,
-  checkImportedKeys,
-  mergeKeys,
-  rememberKeys,
-  writeKeys,
-  type MergedKeys,
-} from './import-keys';
+import { changesKeys, verifyKeys, mergeKeys, rememberKeys, writeKeys, type MergedKeys } from './import-keys';
 import { noteLine } from './lines';
-import { errorAtLine, type Numbered } from './record-reader';
+import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 type MatchedLicense = Numbered<'license'> & { here: RecordOf<'license'> | undefined };
@@ -61,25 +54,15 @@ export async function importLicenses(job: ImportJob, records: Numbered<'license'
     const merge = mergeKeys(match, value, formatTimestamp(job.options.now));
     const found: MatchedLicense = { ...record, here: match };
     if (ids.length > 1)
-      recordConflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
+      conflict(job, 'license', line, `its keys belong to several licences here: ${ids.join(', ')}`);
     else if (match !== undefined && job.matched.has(match.id))
-      recordConflict(
-        job,
-        'license',
-        line,
-        `licence ${match.id} here has its key and the key of an earlier line`,
-      );
+      conflict(job, 'license', line, `licence ${match.id} here has its key and the key of an earlier line`);
     else if (owner !== undefined && owner !== match?.id)
-      recordConflict(
-        job,
-        'license',
-        line,
-        `its reference belongs to licence ${owner} here, which has another key`,
-      );
+      conflict(job, 'license', line, `its reference belongs to licence ${owner} here, which has another key`);
     else if (match === undefined) added.push(found);
     else {
       const difference = licenseConflict(job, match, value);
-      if (difference !== undefined) recordConflict(job, 'license', line, difference);
+      if (difference !== undefined) conflict(job, 'license', line, difference);
       else if (hasChanges(licenseChanges(job, match, value)) || changesKeys(merge, match))
         differing.push(found);
       else tally(job, 'license', 'same');
@@ -108,8 +91,8 @@ async function readLicenses(
 function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): void {
   // Exports from before addresses were required may contain another text, which stays unchanged.
   if (value.customer !== null) value.customer = findEmail(value.customer) ?? value.customer;
-  if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
-  checkImportedKeys(job, { line, value });
+  if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
+  verifyKeys(job, { line, value });
   for (const { key_digest } of value.keys) once(job.digests, key_digest, line, 'key');
   if (value.reference !== null) once(job.references, value.reference, line, 'reference');
   const { secret, withoutSealedKeys } = job.options;
@@ -117,7 +100,7 @@ function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): voi
   const sealed = value.keys.flatMap(({ key_sealed }) => key_sealed ?? []);
   if (sealed.length > 0 && secret === undefined) job.report.sealedUnchecked++;
   else if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
-    throw errorAtLine(
+    throw atLine(
       line,
       'the key of this licence is sealed with another LICENSING_KEY_SECRET than the one set here',
       { reason: 'sealed-elsewhere' },
@@ -130,8 +113,7 @@ function checkLicense(job: ImportJob, { line, value }: Numbered<'license'>): voi
 
 function once(lines: Map<string, number>, key: string, line: number, what: string): void {
   const before = noteLine(lines, key, line);
-  if (before !== undefined)
-    throw errorAtLine(line, `this licence has the same ${what} as that of line ${before}`);
+  if (before !== undefined) throw atLine(line, `this licence has the same ${what} as that of line ${before}`);
 }
 
 function planOf(job: ImportJob, { plan_id }: RecordOf<'license'>): LocalPlan {
@@ -233,7 +215,7 @@ async function changeLicenses(job: ImportJob, differing: MatchedLicense[]): Prom
     const { id } = here;
     const difference = licenseConflict(job, here, value);
     if (difference !== undefined) {
-      recordConflict(job, 'license', line, difference);
+      conflict(job, 'license', line, difference);
       continue;
     }
     merged.push({ licenseId: id, here, there: value, merge: mergeKeys(here, value, formatTimestamp(now)) });
@@ -274,10 +256,10 @@ export async function importActivations(job: ImportJob, records: Numbered<'activ
       job.activationsOf = { license: value.license_id, identifiers: new Set() };
     const { identifiers } = job.activationsOf;
     if (identifiers.has(value.identifier))
-      throw errorAtLine(line, 'this identifier is already activated on its licence');
+      throw atLine(line, 'this identifier is already activated on its licence');
     identifiers.add(value.identifier);
     if (value.key_id !== null && job.otherKeys.get(value.key_id)?.licenseId !== value.license_id)
-      throw errorAtLine(line, `its licence has no key ${value.key_id} besides the main key`);
+      throw atLine(line, `its licence has no key ${value.key_id} besides the main key`);
     return { record, licenseId: localLicenseId(job, line, value.license_id) };
   });
   let added = entries;

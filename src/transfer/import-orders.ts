@@ -5,7 +5,7 @@ import { refreshWordsOfCustomers } from '../store/search-words';
 import { findRows, insertCountedInChunks, insertInChunks } from '../store/import';
 import {
   changeRow,
-  recordConflict,
+  conflict,
   hasChanges,
   insertNew,
   localLicenseId,
@@ -14,7 +14,7 @@ import {
   type ImportJob,
 } from './import-job';
 import { keepRemark } from './lines';
-import { errorAtLine, type Numbered } from './record-reader';
+import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type OrderLicenseRecord, type RecordOf } from './records';
 
 /** Imports shops. They are matched by name. Settings come from the file; a secret here is kept unless the file has one. */
@@ -28,7 +28,7 @@ export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): 
     if (withoutSealedKeys) Object.assign(value, { secret_sealed: null, api_key_sealed: null });
     const sealed = [value.secret_sealed, value.api_key_sealed].filter((one) => one !== null);
     if (secret !== undefined && !sealed.every((one) => isSealedWith(one, secret)))
-      throw errorAtLine(
+      throw atLine(
         line,
         'the secret of this shop is sealed with another LICENSING_KEY_SECRET than the one set here',
         { reason: 'sealed-elsewhere' },
@@ -44,7 +44,7 @@ export async function importShops(job: ImportJob, records: Numbered<'shop'>[]): 
     }
     const staysHere = value.kind === match.kind && keepsOrigin(value.site_url, match.site_url);
     if ((isKeyHere || value.api_key_sealed === null) && match.api_key_sealed !== null && !staysHere)
-      throw errorAtLine(
+      throw atLine(
         line,
         `the API key that the shop ${value.name} has here belongs to another site or kind. Remove it first: licensing shop edit ${value.name} --api-key-file none`,
         { reason: 'secret-elsewhere' },
@@ -97,7 +97,7 @@ export async function importSkus(job: ImportJob, records: Numbered<'sku'>[]): Pr
   const added: Numbered<'sku'>[] = [];
   for (const record of records) {
     const { line, value } = record;
-    if (!job.plans.has(value.plan_id)) throw errorAtLine(line, `the file has no plan ${value.plan_id}`);
+    if (!job.plans.has(value.plan_id)) throw atLine(line, `the file has no plan ${value.plan_id}`);
     value.plan_id = planHere(job, value.plan_id);
     const match = here.get(nameOf(value));
     if (match === undefined) added.push(record);
@@ -131,7 +131,7 @@ export async function importOrders(job: ImportJob, records: Numbered<'order'>[])
     if (match === undefined) added.push(record);
     else if (identities(match) === identities(value)) tally(job, 'order', 'same');
     else
-      recordConflict(
+      conflict(
         job,
         'order',
         line,
@@ -153,11 +153,11 @@ function checkOrder(job: ImportJob, { line, value }: Numbered<'order'>): void {
   const lines = new Set(value.lines.map(({ id }) => id));
   for (const { license_id, line_id } of value.licenses) {
     localLicenseId(job, line, license_id);
-    if (!lines.has(line_id)) throw errorAtLine(line, `this order has no line with the id ${line_id}`);
+    if (!lines.has(line_id)) throw atLine(line, `this order has no line with the id ${line_id}`);
   }
   for (const list of [value.lines, value.events, value.licenses])
     if (list.some(({ id }, i) => i > 0 && id <= (list[i - 1]?.id ?? 0)))
-      throw errorAtLine(line, "an order's lines, events and licences must each be sorted by id");
+      throw atLine(line, "an order's lines, events and licences must each be sorted by id");
 }
 
 /** Inserts orders. Empty tables keep the file's ids; otherwise the database assigns new ones. */

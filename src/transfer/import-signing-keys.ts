@@ -2,8 +2,8 @@ import { formatTimestamp } from '../base/days';
 import { isSealedWith } from '../licensing/sealing';
 import type { Row } from '../store/export';
 import { deleteRow, findRows } from '../store/import';
-import { changeRow, recordConflict, hasChanges, insertNew, tally, type ImportJob } from './import-job';
-import { errorAtLine, type Numbered } from './record-reader';
+import { changeRow, conflict, hasChanges, insertNew, tally, type ImportJob } from './import-job';
+import { atLine, type Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
 
 type KeyRecord = RecordOf<'signing_key'>;
@@ -28,7 +28,7 @@ export async function importSigningKeys(job: ImportJob, records: Numbered<'signi
     const match = here.get(value.kid);
     if (match?.x === value.x) await mergeKey(job, match, value);
     else if (match !== undefined && match.token_days > 0)
-      recordConflict(
+      conflict(
         job,
         'signing_key',
         line,
@@ -43,7 +43,7 @@ export async function importSigningKeys(job: ImportJob, records: Numbered<'signi
 }
 
 function checkKey(job: ImportJob, line: number, value: KeyRecord): void {
-  if (job.signingKeys.has(value.kid)) throw errorAtLine(line, `signing key ${value.kid} appears twice`);
+  if (job.signingKeys.has(value.kid)) throw atLine(line, `signing key ${value.kid} appears twice`);
   job.signingKeys.add(value.kid);
   const { secret, withoutSealedKeys, now, actor } = job.options;
   if (withoutSealedKeys) {
@@ -52,13 +52,9 @@ function checkKey(job: ImportJob, line: number, value: KeyRecord): void {
     if (value.retired_at === null)
       Object.assign(value, { retired_at: formatTimestamp(now), retired_by: actor });
   } else if (value.sealed !== null && secret !== undefined && !isSealedWith(value.sealed, secret))
-    throw errorAtLine(
-      line,
-      'this signing key is sealed with another LICENSING_KEY_SECRET than the one set here',
-      {
-        reason: 'sealed-elsewhere',
-      },
-    );
+    throw atLine(line, 'this signing key is sealed with another LICENSING_KEY_SECRET than the one set here', {
+      reason: 'sealed-elsewhere',
+    });
 }
 
 /** Merges a key that exists in both places. If it is retired or compromised in one of them, the merged key is too. */

@@ -40,7 +40,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   for await (const { line, text } of readLines(source)) {
     last = line;
     const value = parseLine(line, text, state);
-    if (state === 'footer') throw errorAtLine(line, 'there is more text after the footer');
+    if (state === 'footer') throw atLine(line, 'there is more text after the footer');
     if (state === 'header') {
       version = checkHeader(line, value);
       state = 'records';
@@ -54,7 +54,7 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
     const type = readType(line, value, batch?.type);
     if (version < FORMAT_VERSION) upgradeOldRecord(type, value);
     const fault = recordFault(type, value);
-    if (fault !== undefined) throw errorAtLine(line, fault);
+    if (fault !== undefined) throw atLine(line, fault);
     const record = { line, value: value as unknown as RecordOf<RecordType> };
     const before = batch?.type === type ? batch.records.at(-1) : undefined;
     if (before) checkOrder(type, before, record);
@@ -70,14 +70,14 @@ export async function* readRecords(source: AsyncIterable<Buffer>): AsyncGenerato
   }
   if (state === 'header') throw new OperatorError('The file is empty. Nothing was imported.');
   if (state === 'records')
-    throw errorAtLine(
+    throw atLine(
       last,
       'the file ends here without its footer: it is not the whole file. Copy or export it again',
     );
   if (batch) yield batch as unknown as AnyBatch;
 }
 
-export function errorAtLine(line: number, fault: string, facts?: RefusalFacts): OperatorError {
+export function atLine(line: number, fault: string, facts?: RefusalFacts): OperatorError {
   return new OperatorError(`Line ${line}: ${fault}. Nothing was imported.`, { facts });
 }
 
@@ -92,20 +92,20 @@ function parseLine(line: number, text: string, state: string): Record<string, un
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
   throw state === 'header'
-    ? errorAtLine(line, 'this is not a file that an export wrote', { reason: 'not-an-export' })
-    : errorAtLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
+    ? atLine(line, 'this is not a file that an export wrote', { reason: 'not-an-export' })
+    : atLine(line, 'this is not one whole JSON object: the file is damaged or cut off here');
 }
 
 /** Checks the header. @returns the file's format version */
 function checkHeader(line: number, { type, format, version }: Record<string, unknown>): number {
   if (type !== 'header' || format !== FORMAT)
-    throw errorAtLine(line, 'this is not the header of a file that an export wrote');
-  if (typeof version !== 'number') throw errorAtLine(line, '"version" must be a number');
+    throw atLine(line, 'this is not the header of a file that an export wrote');
+  if (typeof version !== 'number') throw atLine(line, '"version" must be a number');
   const said = `the file has format version ${version}, and this program reads ${OLDEST_VERSION} and ${FORMAT_VERSION}`;
   if (version > FORMAT_VERSION)
-    throw errorAtLine(line, `${said}. Install the version that wrote the file, or a later one`);
+    throw atLine(line, `${said}. Install the version that wrote the file, or a later one`);
   if (version < OLDEST_VERSION)
-    throw errorAtLine(line, `${said}. Export again with a version that writes that format`);
+    throw atLine(line, `${said}. Export again with a version that writes that format`);
   return version;
 }
 
@@ -120,7 +120,7 @@ function checkFooter(
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
     if ((said[type] ?? (type === 'setting' ? 0 : undefined)) !== counts[type])
-      throw errorAtLine(
+      throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,
       );
@@ -132,9 +132,9 @@ function readType(
   before: RecordType | undefined,
 ): RecordType {
   const at = (RECORD_TYPES as unknown[]).indexOf(type);
-  if (at === -1) throw errorAtLine(line, `"type" must be one of ${RECORD_TYPES.join(', ')}, footer`);
+  if (at === -1) throw atLine(line, `"type" must be one of ${RECORD_TYPES.join(', ')}, footer`);
   if (before !== undefined && at < RECORD_TYPES.indexOf(before))
-    throw errorAtLine(line, `records of the type ${String(type)} come before those of the type ${before}`);
+    throw atLine(line, `records of the type ${String(type)} come before those of the type ${before}`);
   return type as RecordType;
 }
 
@@ -147,7 +147,7 @@ function checkOrder(type: RecordType, before: Numbered<RecordType>, record: Numb
     if (name === 'identifier' || a < b) return;
     if (a > b) break;
   }
-  throw errorAtLine(
+  throw atLine(
     record.line,
     `records of the type ${type} must be sorted by ${order.join(', ')}, without duplicates`,
   );
@@ -172,7 +172,7 @@ async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<{ line:
       // The decoder removes a byte order mark.
       return decoder.decode(bytes.length === 1 ? bytes[0] : Buffer.concat(bytes));
     } catch {
-      throw errorAtLine(number, 'this is not UTF-8');
+      throw atLine(number, 'this is not UTF-8');
     }
   };
   for await (const chunk of source) {
@@ -187,7 +187,7 @@ async function* readLines(source: AsyncIterable<Buffer>): AsyncGenerator<{ line:
       restBytes += chunk.length - from;
     }
     if (restBytes > MAX_LINE_BYTES)
-      throw errorAtLine(number + 1, `the line is longer than ${MAX_LINE_BYTES / 1024 / 1024} MB`);
+      throw atLine(number + 1, `the line is longer than ${MAX_LINE_BYTES / 1024 / 1024} MB`);
   }
   if (rest.length > 0) {
     const text = decode(rest);

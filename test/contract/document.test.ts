@@ -77,6 +77,8 @@ test.each(['/docs', '/docs/'])(
     const policy = headers['content-security-policy'] as string;
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
     expect(policy).not.toContain('unsafe');
+    // Only the pages have fonts of their own (test/pages/security.test.ts).
+    expect(policy).not.toContain('font-src');
     expect(policy).toContain("frame-ancestors 'none'");
     expect(text).not.toMatch(/<style|style=|<script>|\son\w+=/);
     const base = `http://x${PREFIX}${path}`;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createApp } from '../../src/http/app';
-import { createClientAddressReader } from '../../src/http/client-address';
+import { createAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter } from '../../src/http/limits/rate-limit';
 import { startServer, type RunningServer } from '../../src/http/server';
 import { createLicensing } from '../../src/licensing/licensing';
@@ -145,7 +145,7 @@ describe('a package that is sent by a server with little patience', () => {
         },
         window: 60,
       }),
-      clientAddress: createClientAddressReader([]),
+      clientAddress: createAddressReader([]),
       downloads: { packagesDir: service.packagesDir, accelLocation: undefined },
       log,
     });

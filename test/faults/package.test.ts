@@ -43,7 +43,7 @@ test('the tarball holds what is needed to run and to set it up, and nothing else
     readdirSync(join(ROOT, folder)).map((name) => `${folder}/${name}`),
   ) as [string[], string[]];
   expect(page).toHaveLength(7);
-  expect(pages).toHaveLength(8);
+  expect(pages).toHaveLength(12);
   const packages = ['example-1.1.0', 'forms-1.0.0', 'gallery-1.0.0'].map((name) => `seeds/pkg_${name}.zip`);
   expect([...paths].sort()).toEqual(
     [...sources, ...beside, ...page, ...pages, ...packages, 'package.json', 'README.md'].sort(),

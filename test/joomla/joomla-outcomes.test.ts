@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SHOWN_KEY } from '../../src/joomla/updater/download-key';
-import type { SimulatedSite } from '../../src/joomla/updater/offer';
+import type { SiteSystem } from '../../src/joomla/updater/offer';
 import { tryUpdate, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { makePackage } from '../support/packages';
 import { PREFIX } from '../support/service';
@@ -33,7 +33,7 @@ const MANIFEST = `<?xml version="1.0" encoding="UTF-8"?>
   <updateservers><server type="extension" name="Example">UPDATE_XML</server></updateservers>
   <dlid prefix="dlid=" suffix=""/>
 </extension>`;
-const SITE: SimulatedSite = {
+const SITE: SiteSystem = {
   joomla: '5.3.0',
   php: '8.2.29',
   database: undefined,

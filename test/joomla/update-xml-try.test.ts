@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { SimulatedSite } from '../../src/joomla/updater/offer';
+import type { SiteSystem } from '../../src/joomla/updater/offer';
 import { tryUpdate, type SimulationLimits, type UpdateVerdict } from '../../src/joomla/updater/try';
 import { createAuthority } from '../support/certificates';
 import { operator } from '../support/operator';
@@ -63,8 +63,8 @@ function update({
     <targetplatform name="joomla" version="${platform}"/></update>`;
 }
 
-interface Having extends Partial<Omit<SimulatedSite, 'installed'>> {
-  installed?: Partial<SimulatedSite['installed']>;
+interface Having extends Partial<Omit<SiteSystem, 'installed'>> {
+  installed?: Partial<SiteSystem['installed']>;
 }
 
 function attempt(

@@ -3,7 +3,7 @@ import { editProduct } from '../../src/licensing/catalogue';
 import { withdrawRelease } from '../../src/packages/releases';
 import { queueNotice, queueNotices } from '../../src/mail/security-release';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
-import { saveReportedProfile } from '../../src/store/customer-profiles';
+import { saveProfile } from '../../src/store/customer-profiles';
 import { table } from '../../src/store/engine/database';
 import { rowToFields } from '../../src/store/engine/row-fields';
 import { findNotice, insertNotice } from '../../src/store/security-notices';
@@ -138,9 +138,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
   test("the mail is in the customer's language, and states what is fixed and where to get it", async () => {
     const { id, version } = await release();
     await sell(plans.plain, 'grete@example.com');
-    await inTransaction(service.db, (trx) =>
-      saveReportedProfile(trx, 'grete@example.com', { language: 'de' }, NOW),
-    );
+    await inTransaction(service.db, (trx) => saveProfile(trx, 'grete@example.com', { language: 'de' }, NOW));
     await service.write.ok(`POST /releases/${id}/notify`, {});
     // Mails of earlier tests may still arrive.
     await eventually(() => expect(mailsTo('grete@example.com')).toHaveLength(1));

@@ -2,9 +2,9 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createCode,
-  CUSTOMER_CODE_LIFETIME_MS,
+  CUSTOMER_CODE_TTL_MS,
   findCode,
-  OPERATOR_CODE_LIFETIME_MS,
+  OPERATOR_CODE_TTL_MS,
   consumeCode,
   type OperatorCode,
 } from '../../src/access/one-time-codes';
@@ -60,7 +60,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
 
   describe('a one-time code', () => {
     it('is used once, even by 20 at the same time', async () => {
-      const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
+      const code = await createCode(db, ROOT, OPERATOR_CODE_TTL_MS, NOW);
       expect(code).toMatch(/^[\w-]{43}$/);
       expect(await findCode(db, 'operator', code, NOW)).toEqual(ROOT);
       expect(await findCode(db, 'customer', code, NOW)).toBeUndefined();
@@ -75,13 +75,13 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     });
 
     it('expires after ten minutes or an hour, and is then like an invented one', async () => {
-      const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, NOW);
+      const code = await createCode(db, ROOT, OPERATOR_CODE_TTL_MS, NOW);
       expect(await findCode(db, 'operator', code, after(10 * MINUTE - 1_000))).toEqual(ROOT);
       expect(await consumeCode(db, 'operator', code, after(10 * MINUTE))).toBeUndefined();
       expect(await consumeCode(db, 'operator', 'made-up', NOW)).toBeUndefined();
       expect(await consumeCode(db, 'operator', 'A'.repeat(43), NOW)).toBeUndefined();
       const ann = { kind: 'customer', email: 'ann@example.com' } as const;
-      const mailed = await createCode(db, ann, CUSTOMER_CODE_LIFETIME_MS, NOW);
+      const mailed = await createCode(db, ann, CUSTOMER_CODE_TTL_MS, NOW);
       expect(await consumeCode(db, 'customer', mailed, after(59 * MINUTE))).toEqual(ann);
       const nobodys = await createCode(db, { ...ann, email: 'eve@example.com' }, HOUR, NOW);
       expect(await consumeCode(db, 'customer', nobodys, NOW)).toBeUndefined();
@@ -139,7 +139,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const first = await open();
       expect(isRecentSignIn(first.session, after(HOUR - 1))).toBe(true);
       expect(isRecentSignIn(first.session, after(HOUR))).toBe(false);
-      const code = await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(MINUTE));
+      const code = await createCode(db, ROOT, OPERATOR_CODE_TTL_MS, after(MINUTE));
       const replaces = first.cookie;
       const again = await openOperatorSession(db, { code }, after(MINUTE), { replaces });
       expect(again).toMatchObject({ session: { signedInAt: after(MINUTE) } });
@@ -294,8 +294,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       expect(await shop.run(['operator', 'add', 'jane'])).toMatchObject({ code: 2 });
       const codeFor = (await operatorCodeFor(db, 'jane@example.com')) as OperatorCode;
       expect(codeFor).toMatchObject({ actor: 'operator:jane@example.com', scope: 'read' });
-      const used = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, NOW);
-      const left = await createCode(db, codeFor, OPERATOR_CODE_LIFETIME_MS, NOW);
+      const used = await createCode(db, codeFor, OPERATOR_CODE_TTL_MS, NOW);
+      const left = await createCode(db, codeFor, OPERATOR_CODE_TTL_MS, NOW);
       const opened = await openOperatorSession(db, { code: used }, NOW);
       if ('refused' in opened) throw new Error(opened.refused);
       const isIn = () => Promise.resolve(true);
@@ -364,7 +364,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       const names = ['one_time_codes', 'sessions', 'link_requests'] as const;
       return Promise.all(names.map(async (name) => (await db(table(db, name))).length));
     };
-    await createCode(db, ROOT, OPERATOR_CODE_LIFETIME_MS, after(24 * 365 * HOUR));
+    await createCode(db, ROOT, OPERATOR_CODE_TTL_MS, after(24 * 365 * HOUR));
     expect((await left()).every((count) => count > 0)).toBe(true);
     const housekeeping = (now: Date) =>
       startHousekeeping(

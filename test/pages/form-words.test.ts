@@ -201,7 +201,8 @@ describe('a form with a wrong value', () => {
       Object.entries({ once, ...others, [field]: value }).map(([name, one]) => [name, named(one)]),
     );
     const { status, html } = await client.post(named(form), fields);
-    const [, alert = ''] = /<div class="alert alert-danger"[^>]*>(.*?)<\/div>/s.exec(html) ?? [];
+    const [, alert = ''] =
+      /<div class="note note-bad" role="alert"[^>]*>.*?<div>(.*?)<\/div>/s.exec(html) ?? [];
     return { status, sentence: textOf(`<main>${alert} `) };
   };
 

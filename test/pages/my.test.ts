@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { pino } from 'pino';
 import { createAuthenticator } from '../../src/access/authenticate';
 import type { CustomerLink, OperatorLink } from '../../src/access/link-requests';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../src/access/one-time-codes';
 import { packageRoot, readConfig } from '../../src/settings/config';
 import { createApp } from '../../src/http/app';
-import { createClientAddressReader } from '../../src/http/client-address';
+import { createAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/limits/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
 import { letterheadOf } from '../../src/mail/compose';
@@ -99,7 +99,7 @@ describe('the customer’s pages', () => {
         downloads: limits.limiter.downloads,
         downloadLimit: limits.limiter.downloadLimit,
       }),
-      clientAddress: createClientAddressReader([]),
+      clientAddress: createAddressReader([]),
       operator: { authenticate: createAuthenticator({ ...config, db, now }), settings },
       pages: {
         db,
@@ -173,7 +173,7 @@ describe('the customer’s pages', () => {
   }
 
   const newCode = (email: string) =>
-    createCode(service.db, { kind: 'customer', email }, CUSTOMER_CODE_LIFETIME_MS, service.clock.now);
+    createCode(service.db, { kind: 'customer', email }, CUSTOMER_CODE_TTL_MS, service.clock.now);
 
   async function byKey({ key }: Pick<TestLicense, 'key'>) {
     const customer = browser();
@@ -222,7 +222,7 @@ describe('the customer’s pages', () => {
         expect(await customer.get(path)).toMatchObject({ status: 303, location: '/my' });
       expect((await customer.post('/my/sites', { site: 'secret' })).location).toBe('/my');
       const nothing = await customer.get('/my/nothing');
-      expect([nothing.status, nothing.html.includes('class="cust-top"')]).toEqual([404, true]);
+      expect([nothing.status, nothing.html.includes('class="bar bar-my"')]).toEqual([404, true]);
     });
 
     it('states the length of an unknown key, and neither keeps nor logs it', async () => {

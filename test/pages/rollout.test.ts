@@ -206,6 +206,6 @@ it('shows a changelog as Joomla will, markup as text', async () => {
   const id = await idOf('1.0.0');
   await service.write.ok(`PATCH /releases/${id}`, { changelog: 'security: a hole\nfaster <b>' });
   const { html } = await pages.get(`/releases/${id}/edit`);
-  expect(html).toContain('<h3 class="h6 small">Security Fixes</h3><ul class="small"><li>a hole</li></ul>');
+  expect(html).toContain('<h3 class="small">Security Fixes</h3><ul class="small"><li>a hole</li></ul>');
   expect(html).toContain('<li>faster &lt;b&gt;</li>');
 });

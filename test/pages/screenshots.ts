@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { seedDemo } from '../../seeds/demo';
 import { giveYear } from '../../seeds/year/year';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../src/access/one-time-codes';
 import { addToken } from '../../src/access/tokens';
 import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { openKey } from '../../src/licensing/issue';
@@ -52,7 +52,7 @@ const asOperator =
     await page.goto(`${pages}${path}`);
     await page.locator('#f-token').fill(token);
     await page.locator('form:has(#f-token) button[type=submit]').click();
-    await page.locator('form.who').waitFor();
+    await page.locator('.account').waitFor();
   };
 
 const PICTURES: Wanted[] = [
@@ -80,7 +80,7 @@ const PICTURES: Wanted[] = [
     width: 360,
     async open(page, { pages, service: { db } }) {
       const who = { kind: 'customer', email: 'web@studio-nord.example' } as const;
-      const code = await createCode(db, who, CUSTOMER_CODE_LIFETIME_MS, NOW);
+      const code = await createCode(db, who, CUSTOMER_CODE_TTL_MS, NOW);
       await page.goto(`${pages}/my/enter/${code}`);
       await page.locator('main button[type=submit]').first().click();
     },

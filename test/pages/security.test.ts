@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { demoLicenses, seedDemo } from '../../seeds/demo';
-import { createCode, OPERATOR_CODE_LIFETIME_MS } from '../../src/access/one-time-codes';
+import { createCode, OPERATOR_CODE_TTL_MS } from '../../src/access/one-time-codes';
 import { revokeToken } from '../../src/access/tokens';
 import { myRoutes } from '../../src/http/pages/my/routes';
 import { operatorRoutes } from '../../src/http/pages/operator/routes';
@@ -80,7 +80,7 @@ async function operatorCode(now = service.clock.now): Promise<string> {
     scope: 'write',
     operatorId: null,
   } as const;
-  const code = await createCode(service.db, who, OPERATOR_CODE_LIFETIME_MS, now);
+  const code = await createCode(service.db, who, OPERATOR_CODE_TTL_MS, now);
   secrets.add(code);
   return code;
 }
@@ -119,7 +119,7 @@ async function stored(db: Db): Promise<string> {
 }
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 function expectProtected({ headers }: PagesAnswer, what: string): void {
   expect({ what, ...Object.fromEntries(headers) }).toMatchObject({

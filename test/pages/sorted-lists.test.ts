@@ -246,7 +246,7 @@ describe('pages of lists', () => {
     ['/products/42/sites', 'at', 'The latest that told anything first. 5 shown.'],
     ['/licenses/1/sites?site=example', 'identifier', 'Names Z to A. 5 shown.'],
     ['/spreading', 'networks', 'Most networks first. 5 shown.'],
-  ])('%s is sorted by a link that keeps the filter, and by a field', async (path, column, caption) => {
+  ])('%s is sorted by a link that keeps the filter, and by a menu', async (path, column, caption) => {
     const [name, filter] = path.split('?');
     const down = `${path}${filter === undefined ? '?' : '&'}sort=-${column}`;
     const { html, status } = await seller.get(down);
@@ -260,7 +260,7 @@ describe('pages of lists', () => {
       String(new URLSearchParams(`${filter === undefined ? '' : `${filter}&`}sort=${column}`)),
     );
     const order = caption.replace(/\..*/, '');
-    expect(html).toMatch(new RegExp(`<select[^>]*name="sort">.*>${order}</option>`, 's'));
+    expect(html).toMatch(new RegExp(`<div class="chip chip-order">(?:(?!</div>).)*>${order}</a>`, 's'));
     // An unknown order is ignored.
     expect((await seller.get(down.replace(`-${column}`, 'nothing'))).status).toBe(200);
   });

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import {
-  bundlesContaining,
+  bundlesWith,
   findIncludesFault,
   includedProducts,
   includesNone,
@@ -48,7 +48,7 @@ test.each<[string, id: number, bundles: number[]]>([
   ['only in the club', APP, [CLUB]],
   ['a bundle is in none', PACK, []],
 ])('bundles of a product: %s', (_, id, bundles) => {
-  expect(ids(bundlesContaining(SHOP, id))).toEqual(bundles);
+  expect(ids(bundlesWith(SHOP, id))).toEqual(bundles);
 });
 
 test('only a list counts as listing', () => {

@@ -7,13 +7,14 @@ import { temporaryFolder } from '../support/processes';
 const ROOT = join(__dirname, '../..');
 
 /** The places that break a rule, each with the work that ends it. */
-const { maxFiles, large, cycles, spreads } = JSON.parse(
+const { maxFiles, large, cycles, spreads, sameNames } = JSON.parse(
   readFileSync(join(ROOT, 'scripts/house.json'), 'utf8'),
 ) as {
   maxFiles: number;
   large: Record<string, string>;
   cycles: Record<string, string>;
   spreads: Record<string, string>;
+  sameNames: Record<string, string>;
 };
 
 const FILES = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'src'], {
@@ -39,7 +40,20 @@ test('the lists of exceptions do not grow', () => {
   expect(Object.keys(large).length).toBeLessThanOrEqual(2);
   expect(Object.keys(cycles).length).toBeLessThanOrEqual(13);
   expect(Object.keys(spreads).length).toBeLessThanOrEqual(13);
+  expect(Object.keys(sameNames).length).toBeLessThanOrEqual(18);
   expect(Object.keys(cycles).filter((file) => !file.startsWith('src/orders/'))).toEqual([]);
+});
+
+test('an exported name of src has at most 24 characters, and one meaning unless it is listed with a reason', () => {
+  const EXPORT = /^export (?:abstract )?(?:async )?(?:function\*?|const|type|interface|class) (\w+)/gm;
+  const files = new Map<string, Set<string>>();
+  for (const file of FILES)
+    for (const [, name] of readFileSync(join(ROOT, file), 'utf8').matchAll(EXPORT))
+      // A text in two languages is one thing.
+      files.set(name!, (files.get(name!) ?? new Set()).add(file.replace(/\/(?:en|de)\//, '/')));
+  const several = [...files].filter(([, { size }]) => size > 1).map(([name]) => name);
+  expect(several.sort()).toEqual(Object.keys(sameNames).sort());
+  expect([...files.keys()].filter(({ length }) => length > 24)).toEqual([]);
 });
 
 describe('the lint', () => {

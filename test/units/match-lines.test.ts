@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { matchLines } from '../../src/orders/match-lines';
-import type { StoredLine, ReportedEvent } from '../../src/orders/order-events';
+import type { StoredLine, ReadEvent } from '../../src/orders/order-events';
 
 /** Tests which line of an order an item of a later message belongs to, in any company and any order of arrival. */
 
-function event(name: string, minute: number, lines: StoredLine[]): ReportedEvent {
+function event(name: string, minute: number, lines: StoredLine[]): ReadEvent {
   const at = new Date(Date.UTC(2026, 10, 24, 10, minute));
-  return { event: name, at, identity: `${name}${minute}`, items: lines } as ReportedEvent;
+  return { event: name, at, identity: `${name}${minute}`, items: lines } as ReadEvent;
 }
 const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): StoredLine => ({
   line,
@@ -16,7 +16,7 @@ const item = (line: string, ids: string[], more: Partial<StoredLine> = {}): Stor
 const order = (...names: string[]) => names.map((line) => ({ line, sku: `sku-${line}` }));
 
 /** Returns the lines of the last event. */
-function placed(events: ReportedEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
+function placed(events: ReadEvent[], lines: { line: string; sku: string }[]): StoredLine[] {
   return matchLines(events, lines).at(-1)?.items ?? [];
 }
 const namesOf = (lines: StoredLine[]) => lines.map(({ line }) => line);
@@ -69,7 +69,7 @@ describe('an item of a later message', () => {
       event('upgraded', minute, [item('1', ['si_1', price], { sku: price, price, quantity: 2 })]);
     const renewal = (price: string, quantity = 2) =>
       event('renewed', 9, [item('1', ['si_1', price], { sku: price, price, quantity })]);
-    const renewed = (...events: ReportedEvent[]) => {
+    const renewed = (...events: ReadEvent[]) => {
       const [line] = placed(events, was);
       return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
     };
@@ -90,12 +90,12 @@ describe('an item of a later message', () => {
       minute: number,
       paidAs: string,
       more: Partial<StoredLine> = {},
-    ): ReportedEvent => ({
+    ): ReadEvent => ({
       ...event(name, minute, [item('1', [paidAs, 'pro_1'], { sku: 'PRO', paidAs, quantity: 1, ...more })]),
       payment: `txn_${minute}`,
       effect: name === 'paid' ? 'issue' : 'renew',
     });
-    const last = (...events: ReportedEvent[]) => {
+    const last = (...events: ReadEvent[]) => {
       const [line] = placed(events, was);
       return { follows: line?.follows, sku: line?.sku, quantity: line?.quantity };
     };
@@ -105,14 +105,14 @@ describe('an item of a later message', () => {
 
     const yearly = (minute: number) => pay('renewed', minute, 'y', { sku: 'YEAR' });
     expect(last(first, yearly(5), yearly(9))).toEqual({});
-    const refund: ReportedEvent = {
+    const refund: ReadEvent = {
       ...event('refunded', 6, []),
       items: null,
       payment: 'txn_5',
       effect: 'suspend',
     };
     expect(last(first, yearly(5), refund, yearly(9))).toEqual({ follows: true, sku: 'YEAR' });
-    const failed: ReportedEvent = {
+    const failed: ReadEvent = {
       ...event('refund_failed', 7, []),
       items: null,
       payment: 'txn_5',

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { keysMap, readPlanMap, combinedPlanKey, writePlanMap } from '../../src/transfer/moving/plan-map';
-import { assignKeys, mapOfKeys, type Entitlement } from '../../src/transfer/moving/rights';
+import { assignKeys, mapOfKeys, type Right } from '../../src/transfer/moving/rights';
 import type { SourceKey, SourcePlan } from '../../src/transfer/moving/source';
 import { rightOfPeriods } from '../../src/transfer/moving/subscriptions';
 
@@ -18,12 +18,7 @@ const PLANS = new Map([
   plan('0'),
 ]);
 
-const right = (
-  id: string,
-  on: string,
-  ends: number | null,
-  standing: Entitlement['standing'] = 0,
-): Entitlement => ({
+const right = (id: string, on: string, ends: number | null, standing: Right['standing'] = 0): Right => ({
   license: {
     ...{ id, row: Number(id), plan: on, customer: 'a@example.com', customerName: null, keys: [], sites: [] },
     ...{ status: 'active', startsAt: undefined, limit: undefined, metadata: {} },
@@ -34,7 +29,7 @@ const right = (
 const KEYS: SourceKey[] = [{ key: 'K', limit: undefined, sites: [] }];
 
 describe('a customer’s keys', () => {
-  const give = (rights: Entitlement[], map = '') => {
+  const give = (rights: Right[], map = '') => {
     const { licenses, warnings } = assignKeys(
       rights,
       KEYS,
@@ -48,7 +43,7 @@ describe('a customer’s keys', () => {
     };
   };
 
-  test.each<[string, Entitlement[], string]>([
+  test.each<[string, Right[], string]>([
     ['the only one', [right('1', '3', 2030)], '1'],
     ['the one that covers most', [right('1', '3', 2033), right('2', '9', 2030)], '2'],
     ['of equals the one that ends last', [right('1', '3', 2030), right('2', '4', 2031)], '2'],

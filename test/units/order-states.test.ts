@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from '@jest/globals';
 import {
   holdsOf,
-  isRenewalInForce,
+  isInForce,
   licenseEnd,
   renewalOf,
   termsOf,
@@ -963,10 +963,8 @@ describe('a licence of two orders', () => {
     ['given back', { isPaid: false }, false],
     ['without a time', { terms: [] }, false],
   ])('is renewed by an order that is %s', (_, differs, given) => {
-    expect(isRenewalInForce({ ...paid, standing: { ...paid.standing, ...differs } })).toBe(given);
-    expect(isRenewalInForce({ ...paid, role: 'issued', standing: { ...paid.standing, ...differs } })).toBe(
-      true,
-    );
+    expect(isInForce({ ...paid, standing: { ...paid.standing, ...differs } })).toBe(given);
+    expect(isInForce({ ...paid, role: 'issued', standing: { ...paid.standing, ...differs } })).toBe(true);
   });
 
   const issued = (...given: Given[]) => part(1, 'issued', [['paid', 0, 'a', until(30)], ...given]);

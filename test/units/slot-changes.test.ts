@@ -3,8 +3,8 @@ import type { LicenseMatch } from '../../src/licensing/core/lookup';
 import {
   affectedSites,
   judgeSlotRequests,
-  resultWithoutChange,
-  type MatchedSlotRequest,
+  unchangedResult,
+  type MatchedRequest,
   type SlotResult,
   type SlotChanges,
   type SlotCommand,
@@ -67,7 +67,7 @@ function rowsOf({ stored = {}, freeStaging = false }: World): Activation[] {
   }));
 }
 
-function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): MatchedSlotRequest {
+function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking): MatchedRequest {
   const { limit = 3, freeStaging = false, status = 'active', used, keys = {} } = world;
   const { license: id = 1, key, at = 0, ...more } = asked;
   const own = rows.filter(({ licenseId }) => licenseId === id);
@@ -602,7 +602,7 @@ test.each<[string, Asking, World, answered: boolean]>([
   ['a hold', ['hold', A], FULL, false],
 ])('answered without a lock: %s', (_, asking, world, answered) => {
   const { claim, found } = find(world, rowsOf(world), asking);
-  expect(resultWithoutChange(claim.verb, claim, found!) !== undefined).toBe(answered);
+  expect(unchangedResult(claim.verb, claim, found!) !== undefined).toBe(answered);
 });
 
 test.each<[string, Asking[], World, sites: string[]]>([

@@ -5,14 +5,14 @@ import { OperatorError } from '../../licensing/operator-error';
 import { readText } from '../../setup/files';
 import { isStopRequested, deferSignals } from '../../process/interrupts';
 import { holdLock } from '../../setup/lock';
-import { runProgram } from '../../setup/machine';
+import { runLine } from '../../setup/machine';
 import { unitVariable } from '../../setup/units';
 import type { Output } from '../command';
 
 /** The paths of an installation, which are those of docs/production.md for an installation by hand. */
 
 /** The program: a folder, or a link to the tree of the running version. The unit names this path. */
-export const CURRENT_LINK = '/opt/licensing-gateway';
+export const CURRENT = '/opt/licensing-gateway';
 /** The folder next to it, for the trees of other versions. */
 export const TREES_DIR = '/opt';
 /** The settings of an installation that has a tree for each version. */
@@ -63,7 +63,7 @@ export const runningTree = realpathSync(packageRoot);
 
 /** Returns the tree that HOME leads to; undefined if nothing exists there. */
 export function currentTree(): string | undefined {
-  return existsSync(CURRENT_LINK) ? realpathSync(CURRENT_LINK) : undefined;
+  return existsSync(CURRENT) ? realpathSync(CURRENT) : undefined;
 }
 
 export function versionOfTree(tree: string): string | undefined {
@@ -75,9 +75,9 @@ export function versionOfTree(tree: string): string | undefined {
 /** Returns the name of the .deb package that owns a tree; undefined without one, or without dpkg. */
 export async function packageOwning(tree: string): Promise<string | undefined> {
   // Search by the package's own path too, because a link may lead from there to another disk.
-  const paths = tree === currentTree() && tree !== CURRENT_LINK ? [tree, CURRENT_LINK] : [tree];
+  const paths = tree === currentTree() && tree !== CURRENT ? [tree, CURRENT] : [tree];
   for (const path of paths) {
-    const { code, stdout } = await runProgram(['dpkg-query', '--search', join(path, 'package.json')]).catch(
+    const { code, stdout } = await runLine(['dpkg-query', '--search', join(path, 'package.json')]).catch(
       () => ({
         code: 1,
         stdout: '',
@@ -98,7 +98,7 @@ export async function lockMachineChanges(who: string, output: Output): Promise<v
   await holdLock(who, new Date());
   // Ignore root's umask, because the web server, systemd and the service's user read the new files.
   process.umask(0o022);
-  const { stdout } = await runProgram([
+  const { stdout } = await runLine([
     'dpkg-query',
     '--show',
     '--showformat',
@@ -113,7 +113,7 @@ export async function lockMachineChanges(who: string, output: Output): Promise<v
 }
 
 /** Ends the command if a stop was requested. @param left the text about the work so far @throws OperatorError */
-export function throwIfStopRequested(left: string): void {
+export function throwIfStopped(left: string): void {
   if (isStopRequested()) throw new OperatorError(`Stopped. ${left}`);
 }
 
@@ -126,5 +126,5 @@ export function packagedUnit(): string | undefined {
 export async function settingsOfUnit(unitText: string): Promise<string> {
   const known = await unitVariable('licensing@1', 'LICENSING_ENV_FILE').catch(() => undefined);
   const written = /^Environment="?LICENSING_ENV_FILE=([^"\s]+)/m.exec(unitText)?.[1];
-  return known ?? written ?? join(CURRENT_LINK, '.env');
+  return known ?? written ?? join(CURRENT, '.env');
 }

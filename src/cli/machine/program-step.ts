@@ -7,7 +7,7 @@ import {
   COMMAND,
   commandIn,
   hasOwnNode,
-  CURRENT_LINK,
+  CURRENT,
   runningTree,
   packagedUnit,
   packageOwning,
@@ -27,11 +27,11 @@ export async function planProgram(): Promise<PlannedChange[]> {
     // A package that was removed leaves its settings behind.
     if (there !== undefined && versionOfTree(there) === undefined)
       throw new OperatorError(
-        `${CURRENT_LINK} already exists, but does not contain the program. Keep its settings (.env), and move the folder away: mv ${CURRENT_LINK}/.env ${SETTINGS}; rmdir ${CURRENT_LINK}`,
+        `${CURRENT} already exists, but does not contain the program. Keep its settings (.env), and move the folder away: mv ${CURRENT}/.env ${SETTINGS}; rmdir ${CURRENT}`,
       );
     if (there !== undefined)
       throw new OperatorError(
-        `${CURRENT_LINK} already exists, and links to version ${versionOfTree(there) ?? 'unknown'} in ${there}. This is version ${versionOfTree(runningTree) ?? ''} in ${runningTree}. ` +
+        `${CURRENT} already exists, and links to version ${versionOfTree(there) ?? 'unknown'} in ${there}. This is version ${versionOfTree(runningTree) ?? ''} in ${runningTree}. ` +
           `To change the version: ${commandIn(runningTree)} upgrade ${runningTree}`,
       );
     const tree = isForAll(runningTree) ? runningTree : newTreePath(versionOfTree(runningTree) ?? 'new');
@@ -45,10 +45,10 @@ export async function planProgram(): Promise<PlannedChange[]> {
           return undefined;
         },
       });
-    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(CURRENT_LINK, tree));
-  } else changes.push(...settingsOutside(CURRENT_LINK, false));
+    changes.push(...settingsOutside(tree, packagedUnit() === undefined), link(CURRENT, tree));
+  } else changes.push(...settingsOutside(CURRENT, false));
   requireNode();
-  const command = join(CURRENT_LINK, relative(runningTree, commandIn(runningTree)));
+  const command = join(CURRENT, relative(runningTree, commandIn(runningTree)));
   const isPackaged = await packageOwning(runningTree);
   if (isPackaged === undefined && !(isLink(COMMAND) && readlinkSync(COMMAND) === command)) {
     if (existsSync(COMMAND) && !isLink(COMMAND))

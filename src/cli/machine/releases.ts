@@ -11,8 +11,8 @@ import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import { writeText } from '../../setup/files';
-import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
-import { commandIn, CURRENT_LINK, commandLineOf, SETTINGS, TREES_DIR, versionOfTree } from './place';
+import { lastLines, runLine, runOrThrow } from '../../setup/machine';
+import { commandIn, CURRENT, commandLineOf, SETTINGS, TREES_DIR, versionOfTree } from './place';
 import { copyTree, newTreePath, isLink, replaceLink } from './trees';
 
 /** Places and packs the trees and packages of versions, for `upgrade` and its rollback. */
@@ -55,7 +55,7 @@ function requireTree(tree: string, given: string): string {
 
 /** Unpacks an archive on the file system of the trees, so that one rename moves it. */
 async function unpack(archive: string): Promise<NewTree> {
-  const folder = await mkdtemp(join(TREES_DIR, `.${basename(CURRENT_LINK)}-`));
+  const folder = await mkdtemp(join(TREES_DIR, `.${basename(CURRENT)}-`));
   try {
     const line = [
       'tar',
@@ -67,7 +67,7 @@ async function unpack(archive: string): Promise<NewTree> {
       '--directory',
       folder,
     ];
-    const { code, stderr } = await runProgram(line);
+    const { code, stderr } = await runLine(line);
     const [top, ...more] = readdirSync(folder);
     if (code !== 0 || top === undefined || more.length > 0)
       throw new OperatorError(
@@ -87,7 +87,7 @@ async function unpack(archive: string): Promise<NewTree> {
 
 /** Checks that a tree was built for this machine and has its Node. @throws OperatorError */
 export async function requireRunnable({ path, version }: NewTree): Promise<void> {
-  const { code, stdout, stderr } = await runProgram(commandLineOf(path, ['--version'])).catch(
+  const { code, stdout, stderr } = await runLine(commandLineOf(path, ['--version'])).catch(
     (error: unknown) => ({
       code: 1,
       stdout: '',
@@ -127,17 +127,17 @@ async function copyWithRights(from: string, to: string): Promise<void> {
  * another version.
  */
 export async function switchCurrentLink(tree: string): Promise<void> {
-  if (existsSync(CURRENT_LINK) && !isLink(CURRENT_LINK)) {
-    const moved = newTreePath(versionOfTree(CURRENT_LINK) ?? 'old');
-    await rename(CURRENT_LINK, moved);
-    await replaceLink(CURRENT_LINK, moved);
+  if (existsSync(CURRENT) && !isLink(CURRENT)) {
+    const moved = newTreePath(versionOfTree(CURRENT) ?? 'old');
+    await rename(CURRENT, moved);
+    await replaceLink(CURRENT, moved);
   }
-  await replaceLink(CURRENT_LINK, tree);
+  await replaceLink(CURRENT, tree);
 }
 
 /** Returns the path of the live tree after HOME has become a link. */
 export function futurePath(live: string): string {
-  return live === CURRENT_LINK ? newTreePath(versionOfTree(CURRENT_LINK) ?? 'old') : live;
+  return live === CURRENT ? newTreePath(versionOfTree(CURRENT) ?? 'old') : live;
 }
 
 export interface Package {
@@ -147,7 +147,7 @@ export interface Package {
 
 /** Reads a package. @throws OperatorError if it is not a .deb of this program */
 export async function readPackage(file: string): Promise<Package> {
-  const { code, stdout, stderr } = await runProgram([
+  const { code, stdout, stderr } = await runLine([
     'dpkg-deb',
     '--show',
     '--showformat',

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { buildConfig, readEnvFile, withSecretFiles, type Config, type Settings } from '../../settings/config';
 import { groupName } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
-import { inspectTarget } from '../../packages/replace-file';
+import { lookAt } from '../../packages/replace-file';
 import { isWithin } from '../../process/units';
 import { giveRights, hasRights, idOf, ownerIds } from '../../setup/files';
-import { asUser, runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { asUser, runLine, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { groupsToJoin } from '../../setup/readers';
 import { databaseFiles } from '../../setup/database';
-import { DATA, CURRENT_LINK, commandLineOf, runningTree, SETTINGS, USER } from './place';
+import { DATA, CURRENT, commandLineOf, runningTree, SETTINGS, USER } from './place';
 import type { PlannedChange, Setup } from './step';
 import { isLink } from './trees';
 
@@ -41,7 +41,7 @@ export function planServiceUser(): Promise<PlannedChange[]> {
 
 /** Returns the settings file to read before the program's link exists. */
 export function currentSettingsFile({ envFile }: Setup): string {
-  if (existsSync(envFile) || !isWithin(envFile, [CURRENT_LINK])) return envFile;
+  if (existsSync(envFile) || !isWithin(envFile, [CURRENT])) return envFile;
   return [join(runningTree, '.env'), SETTINGS].find((path) => existsSync(path)) ?? envFile;
 }
 
@@ -89,7 +89,7 @@ export async function planSettings(setup: Setup): Promise<PlannedChange[]> {
 }
 
 async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const { code, stdout, stderr } = await runProgram(line, { env });
+  const { code, stdout, stderr } = await runLine(line, { env });
   if (code === 0) return stdout;
   const { error } = JSON.parse(stdout || '{}') as { error?: { message: string } };
   throw new OperatorError(error?.message ?? stderr.trim());
@@ -97,7 +97,7 @@ async function initWell(line: string[], env: NodeJS.ProcessEnv): Promise<string>
 
 export async function planPermissions(setup: Setup): Promise<PlannedChange[]> {
   const { envFile, webServer } = setup;
-  if (existsSync(envFile)) await inspectTarget(envFile);
+  if (existsSync(envFile)) await lookAt(envFile);
   const wantedRights: [string, string, string, number][] = [
     [envFile, USER, USER, 0o600],
     [DATA, USER, webServer.group, 0o750],

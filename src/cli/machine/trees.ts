@@ -5,7 +5,7 @@ import { OperatorError } from '../../licensing/operator-error';
 import { HOMES, isWithin } from '../../process/units';
 import { runOrThrow } from '../../setup/machine';
 import { groupsToJoin } from '../../setup/readers';
-import { CURRENT_LINK, TREES_DIR } from './place';
+import { CURRENT, TREES_DIR } from './place';
 
 /** The folders of the program's versions, and the links that lead to them. */
 
@@ -35,7 +35,7 @@ export function isForAll(path: string): boolean {
 /** Returns an unused folder for a version's tree. A version that is installed again gets another one. */
 export function newTreePath(version: string): string {
   for (let number = 1; ; number++) {
-    const path = join(TREES_DIR, `${basename(CURRENT_LINK)}-${version}${number === 1 ? '' : `.${number}`}`);
+    const path = join(TREES_DIR, `${basename(CURRENT)}-${version}${number === 1 ? '' : `.${number}`}`);
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
   }
 }

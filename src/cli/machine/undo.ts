@@ -3,7 +3,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readText } from '../../setup/files';
 import { type JournalEntry } from '../../setup/journal';
-import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { runLine, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { disconnectSite } from '../../setup/web-server';
 import { isLink, replaceLink } from './trees';
 
@@ -49,7 +49,7 @@ export async function undo(made: JournalEntry): Promise<string[]> {
       await rm(made.path, { recursive: true, force: true });
       return [];
     case 'member':
-      await runProgram(['gpasswd', '--delete', made.user, made.group]);
+      await runLine(['gpasswd', '--delete', made.user, made.group]);
       return [];
     case 'door':
       await rm(made.path, { force: true });
@@ -64,7 +64,7 @@ export async function undo(made: JournalEntry): Promise<string[]> {
       return [];
     }
     case 'instances':
-      await runProgram(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
+      await runLine(['systemctl', 'disable', '--now', '--quiet', ...made.names]);
       return [];
     case 'modules':
       if (!(await exitsWithZero(['a2dismod', '--quiet', '--force', ...made.names]))) return [];

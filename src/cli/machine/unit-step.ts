@@ -19,7 +19,7 @@ import { askReadiness } from '../health';
 import {
   DROP_IN,
   hasOwnNode,
-  CURRENT_LINK,
+  CURRENT,
   runningTree,
   packagedUnit,
   SERVICE_SCRIPT,
@@ -39,7 +39,7 @@ export async function planUnit(setup: Setup): Promise<PlannedChange[]> {
   if (packaged === undefined) {
     const there = readText(UNIT_FILE);
     if (there !== undefined && there !== shipped && there !== lastWrittenText(UNIT_FILE))
-      setup.output.note(`${UNIT_FILE} differs from ${CURRENT_LINK}/deploy/${UNIT}, and is not changed.`);
+      setup.output.note(`${UNIT_FILE} differs from ${CURRENT}/deploy/${UNIT}, and is not changed.`);
     else if (there !== shipped) changes.push(unitFile(setup, UNIT_FILE, shipped));
   }
   const text = packaged === undefined ? shipped : (readText(packaged) ?? '');
@@ -75,7 +75,7 @@ async function dropInFor({ joomlaRoot, webServer }: Setup, unitText: string): Pr
   const own = readText(DROP_IN) ?? '';
   const lines: string[] = [];
   if (value('Group') !== webServer.group) lines.push(`Group=${webServer.group}`);
-  const script = join(CURRENT_LINK, SERVICE_SCRIPT);
+  const script = join(CURRENT, SERVICE_SCRIPT);
   const hasScript = existsSync(join(runningTree, SERVICE_SCRIPT));
   const start = hasScript ? script : `${process.execPath} dist/src/main.js`;
   if (value('ExecStart') !== start) lines.push('ExecStart=', `ExecStart=${start}`);

@@ -1,7 +1,7 @@
 import { readNginxUser } from '../../doctor/nginx-user';
 import { OperatorError } from '../../licensing/operator-error';
 import { connectApache } from '../../setup/apache-site';
-import { runProgram, runOrThrow, exitsWithZero } from '../../setup/machine';
+import { runLine, runOrThrow, exitsWithZero } from '../../setup/machine';
 import { connectNginx } from '../../setup/nginx-site';
 import { serverSiteOf, type SiteEdits } from '../../setup/site';
 import { NGINX_FILES } from './place';
@@ -52,7 +52,7 @@ function reloadOf(unit: string): string[] {
 
 async function findNginx(url: URL): Promise<WebServer | undefined> {
   if (!(await exitsWithZero(['systemctl', 'is-active', '--quiet', 'nginx']))) return undefined;
-  const { stderr } = await runProgram(['nginx', '-V']);
+  const { stderr } = await runLine(['nginx', '-V']);
   const main = /--conf-path=(\S+)/.exec(stderr)?.[1] ?? '/etc/nginx/nginx.conf';
   const user = await readNginxUser(main);
   if (user === undefined)

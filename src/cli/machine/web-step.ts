@@ -10,7 +10,7 @@ import {
   lastWrittenText,
   type JournalEntry,
 } from '../../setup/journal';
-import { lastLines, runProgram, runOrThrow } from '../../setup/machine';
+import { lastLines, runLine, runOrThrow } from '../../setup/machine';
 import { connectSite, describeEdits, requireValidConfig } from '../../setup/web-server';
 import { apacheFile } from '../apache-file';
 import { nginxFiles } from '../nginx';
@@ -81,7 +81,7 @@ function reload(webServer: WebServer, before: { path: string; text: string }[]):
   return {
     words: `${webServer.name} tests its files, and reloads them`,
     make: async () => {
-      const { code, stderr } = await runProgram(webServer.test);
+      const { code, stderr } = await runLine(webServer.test);
       if (code !== 0) {
         for (const { path, text } of before) {
           await writeText(path, text, WORLD_READABLE);

@@ -4,14 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { createCircuitBreaker } from './circuit-breaker';
 import {
   countInDatabase,
-  type DownloadAttempt,
+  type Attempt,
   type Count,
   type DownloadOutcome,
   type Reservation,
 } from './download-limiter';
 import type { WindowCount } from './memory-counters';
 import {
-  toRateLimitResult,
+  limitResult,
   BUCKET_NAMES,
   createMemoryLimiter,
   windowOf,
@@ -82,13 +82,12 @@ export function createDatabaseLimiter(
     const limit = settings.limits[bucket];
     const name = `${bucket}:${client}`;
     const known = over.find(name, limit);
-    if (known !== undefined)
-      return { ...toRateLimitResult(known, limit, points), allowed: false, first: false };
+    if (known !== undefined) return { ...limitResult(known, limit, points), allowed: false, first: false };
     return orInMemory(
       async () => {
         const counted = await count(bucket, client, points);
         if (counted.count > limit) over.add(name, counted);
-        return toRateLimitResult(counted, limit, points);
+        return limitResult(counted, limit, points);
       },
       () => memory(bucket, client, points),
     );
@@ -98,7 +97,7 @@ export function createDatabaseLimiter(
     () => ({ limit: settings.limits.download, window: settings.window }),
     (asked, names, change) => changeStored(shared, asked, names, change),
   );
-  async function take(asked: DownloadAttempt): Promise<Reservation> {
+  async function take(asked: Attempt): Promise<Reservation> {
     for (const full of REMEMBERED) {
       const known = over.find(nameOf(asked, full), settings.limits.download);
       if (known !== undefined) return { full, endsIn: known.endsIn, first: false };
@@ -111,12 +110,12 @@ export function createDatabaseLimiter(
   }
   return Object.assign(limiter, {
     downloads: {
-      take: (asked: DownloadAttempt) =>
+      take: (asked: Attempt) =>
         orInMemory(
           () => take(asked),
           () => memory.downloads.take(asked),
         ),
-      settle: (asked: DownloadAttempt, outcome: DownloadOutcome) =>
+      settle: (asked: Attempt, outcome: DownloadOutcome) =>
         orInMemory(
           () => inDatabase.settle(asked, outcome),
           () => memory.downloads.settle(asked, outcome),
@@ -133,7 +132,7 @@ const UNKNOWN: Bucket = 'download';
 /** Full counts of downloads, which reopen only at the end of their window. */
 const REMEMBERED = ['unknown', 'refused'] as const;
 
-function nameOf({ client, key = '' }: DownloadAttempt, full: (typeof REMEMBERED)[number]): string {
+function nameOf({ client, key = '' }: Attempt, full: (typeof REMEMBERED)[number]): string {
   return full === 'unknown' ? `${UNKNOWN}:${client}` : `refused:${key}:${client}`;
 }
 
@@ -147,7 +146,7 @@ function digest(who: string): string {
 /** Runs a step on the stored counts of an address and of a key at this address. */
 function changeStored<T>(
   shared: SharedCounts,
-  { client, key = '' }: DownloadAttempt,
+  { client, key = '' }: Attempt,
   names: string[],
   change: (count: Count) => T,
 ): Promise<T> {

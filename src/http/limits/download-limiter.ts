@@ -7,7 +7,7 @@ import type { WindowCount, createMemoryCounters } from './memory-counters';
  * address and for its key there, so that concurrent requests are limited like successive ones.
  */
 
-export interface DownloadAttempt {
+export interface Attempt {
   /** the client's network, as rate limits count it */
   client: string;
   /** the digest of the key; undefined if no key was sent */
@@ -29,9 +29,9 @@ export type DownloadOutcome = { is: 'unknown' | 'refused' | 'open' } | { is: 'gr
 
 export interface DownloadLimiter {
   /** Counts a request in doubt, or refuses it, in one atomic step before any look-up. */
-  take(asked: DownloadAttempt): Promise<Reservation>;
+  take(asked: Attempt): Promise<Reservation>;
   /** Counts the outcome. A download that a check has already counted is not counted again. */
-  settle(asked: DownloadAttempt, outcome: DownloadOutcome): Promise<void>;
+  settle(asked: Attempt, outcome: DownloadOutcome): Promise<void>;
 }
 
 interface DownloadLimits {
@@ -56,7 +56,7 @@ interface Counts {
   of: (name: string, points?: -1 | 0 | 1) => WindowCount;
 }
 
-function take(counts: Counts, { isCheck }: DownloadAttempt, limit: number): Reservation {
+function take(counts: Counts, { isCheck }: Attempt, limit: number): Reservation {
   const isFull = (full: Reservation['full'], most: number, count: (points: 0 | 1) => WindowCount) => {
     if (count(0).count < most) return undefined;
     const { count: refused, endsIn } = count(1);
@@ -79,7 +79,7 @@ function take(counts: Counts, { isCheck }: DownloadAttempt, limit: number): Rese
   return { full: undefined, endsIn, first: false };
 }
 
-function settle(counts: Counts, { isCheck }: DownloadAttempt, outcome: DownloadOutcome, limit: number): void {
+function settle(counts: Counts, { isCheck }: Attempt, outcome: DownloadOutcome, limit: number): void {
   counts.doubt(-1);
   if (outcome.is === 'unknown') counts.unknown(1);
   if (outcome.is === 'refused') counts.of('refused', 1);
@@ -107,7 +107,7 @@ export function countInMemory(
     else inDoubt.delete(name);
     return count;
   };
-  const countsOf = ({ client, key = '' }: DownloadAttempt): Counts => ({
+  const countsOf = ({ client, key = '' }: Attempt): Counts => ({
     unknown: (points) => unknown(client, points),
     doubt: (points) => ({ address: doubt(client, points), key: doubt(`${key}:${client}`, points) }),
     of: (name, points = 0) => counters(`${name}:${key}:${client}`, points),
@@ -122,15 +122,11 @@ export function countInMemory(
 export type Count = (name: string, seconds: number, points: -1 | 0 | 1, renews?: boolean) => WindowCount;
 
 /** Changes stored counts by name. `unknown` and `doubt` belong to an address, the others to a key at this address. */
-export type ChangeStored = <T>(
-  asked: DownloadAttempt,
-  names: string[],
-  change: (count: Count) => T,
-) => Promise<T>;
+export type ChangeStored = <T>(asked: Attempt, names: string[], change: (count: Count) => T) => Promise<T>;
 
 /** Counts in the database, one transaction a step. @param change runs a step while the address is locked */
 export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeStored): DownloadLimiter {
-  const step = <T>(asked: DownloadAttempt, more: string[], run: (counts: Counts, limit: number) => T) => {
+  const step = <T>(asked: Attempt, more: string[], run: (counts: Counts, limit: number) => T) => {
     const { limit, window } = limitsNow();
     const names = ['unknown', 'doubt', 'undecided', 'refused', 'granted', 'checked', ...more];
     return change(asked, names, (count) =>
@@ -156,35 +152,42 @@ export function countInDatabase(limitsNow: () => DownloadLimits, change: ChangeS
   };
 }
 
-/** KEYS: unknown keys of an address, a hash of the requests in doubt of an address (`all`, and by key), and a hash of the counts of the key. */
-const TAKE = `
-local limit, granted = tonumber(ARGV[1]), tonumber(ARGV[2])
-local function refuse(name, key, count, most)
-  return { name, redis.call('pttl', key), count == most + 1 and 1 or 0 }
+/**
+ * One script for both steps, so that all steps of one event-loop turn are one command. KEYS: unknown keys of an address, a
+ * hash of the requests in doubt of an address (`all`, and by key), and a hash of the counts of the key. ARGV: the limit,
+ * the seconds of the window, and the step: `check` or `download`, `take` or the outcome, and the unit of a granted request.
+ * An empty answer to `take` lets the request continue.
+ */
+const COUNT = `
+local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local kind, step, unit = string.match(ARGV[3], '^(%S+) (%S+) ?(.*)')
+local isCheck = kind == 'check'
+local granted = ${GRANTED} * limit
+if step == 'take' then
+  local function refuse(name, key, count, most)
+    return { name, redis.call('pttl', key), count == most + 1 and 1 or 0 }
+  end
+  local unknown = tonumber(redis.call('get', KEYS[1]) or '0')
+  if unknown >= limit then return refuse('unknown', KEYS[1], redis.call('incr', KEYS[1]), limit) end
+  local of = redis.call('hmget', KEYS[3], 'refused', 'granted', 'checked')
+  local function count(i) return tonumber(of[i] or '0') end
+  if count(1) >= limit then
+    return refuse('refused', KEYS[3], redis.call('hincrby', KEYS[3], 'refused', 1), limit)
+  end
+  if count(2) >= granted and (isCheck or count(3) <= 0) then
+    return refuse('granted', KEYS[3], redis.call('hincrby', KEYS[3], 'granted', 1), granted)
+  end
+  local doubt = redis.call('hmget', KEYS[2], 'all', KEYS[3])
+  local all, own = tonumber(doubt[1] or '0'), tonumber(doubt[2] or '0')
+  local isOpen = not isCheck and count(3) > own
+  if unknown + all >= limit or count(1) + own >= limit or (count(2) + own >= granted and not isOpen) then
+    return { 'doubt', 0, 0 }
+  end
+  redis.call('hincrby', KEYS[2], 'all', 1)
+  redis.call('hincrby', KEYS[2], KEYS[3], 1)
+  redis.call('expire', KEYS[2], ${DOUBT})
+  return {}
 end
-local unknown = tonumber(redis.call('get', KEYS[1]) or '0')
-if unknown >= limit then return refuse('unknown', KEYS[1], redis.call('incr', KEYS[1]), limit) end
-local of = redis.call('hmget', KEYS[3], 'refused', 'granted', 'checked')
-local function count(i) return tonumber(of[i] or '0') end
-if count(1) >= limit then
-  return refuse('refused', KEYS[3], redis.call('hincrby', KEYS[3], 'refused', 1), limit)
-end
-if count(2) >= granted and (ARGV[3] == 'check' or count(3) <= 0) then
-  return refuse('granted', KEYS[3], redis.call('hincrby', KEYS[3], 'granted', 1), granted)
-end
-local doubt = redis.call('hmget', KEYS[2], 'all', KEYS[3])
-local all, own = tonumber(doubt[1] or '0'), tonumber(doubt[2] or '0')
-local isOpen = ARGV[3] ~= 'check' and count(3) > own
-if unknown + all >= limit or count(1) + own >= limit or (count(2) + own >= granted and not isOpen) then
-  return { 'doubt', 0, 0 }
-end
-redis.call('hincrby', KEYS[2], 'all', 1)
-redis.call('hincrby', KEYS[2], KEYS[3], 1)
-redis.call('expire', KEYS[2], ${DOUBT})
-return { '', 0, 0 }`;
-
-const SETTLE = `
-local granted, outcome, checked, window = tonumber(ARGV[2]), ARGV[3], 'checked ' .. ARGV[4], tonumber(ARGV[5])
 local function decide(name)
   if tonumber(redis.call('hget', KEYS[2], name) or '0') > 1 then redis.call('hincrby', KEYS[2], name, -1)
   else redis.call('hdel', KEYS[2], name) end
@@ -195,16 +198,17 @@ local function add(name, by)
   redis.call('hincrby', KEYS[3], name, by)
   if redis.call('ttl', KEYS[3]) < 0 then redis.call('expire', KEYS[3], window) end
 end
-if outcome == 'unknown' then
+local checked = 'checked ' .. unit
+if step == 'unknown' then
   redis.call('set', KEYS[1], 0, 'EX', window, 'NX')
   redis.call('incr', KEYS[1])
-elseif outcome == 'refused' then
+elseif step == 'refused' then
   add('refused', 1)
-elseif outcome == 'check' then
+elseif step == 'granted' and isCheck then
   add('granted', 1)
   add('checked', 1)
   add(checked, 1)
-elseif outcome == 'download' then
+elseif step == 'granted' then
   if tonumber(redis.call('hget', KEYS[3], checked) or '0') > 0 then
     add('checked', -1)
     add(checked, -1)
@@ -214,7 +218,7 @@ elseif outcome == 'download' then
     add('granted', 1)
   end
 end
-return 1`;
+return {}`;
 
 /**
  * Counts in Redis, with one round trip for each step. The braces keep an address's keys on one node of a cluster.
@@ -225,34 +229,23 @@ export function countInRedis(
   client: ReturnType<typeof batchScripts>,
   nameOf: (client: string) => string,
 ): DownloadLimiter {
-  client.defineCommand('takeDownload', { lua: TAKE, keys: 3 });
-  client.defineCommand('settleDownload', { lua: SETTLE, keys: 3 });
-  const run = client as unknown as Record<
-    'takeDownload' | 'settleDownload',
-    (call: string[]) => Promise<unknown>
-  >;
-  const keysOf = ({ client: address, key = '' }: DownloadAttempt) => {
+  client.defineCommand('countDownload', { lua: COUNT, keys: 3 });
+  type Run = (call: string[]) => Promise<[Reservation['full']?, number?, (0 | 1)?]>;
+  const run = client.countDownload as Run;
+  const count = ({ client: address, key = '', isCheck }: Attempt, step: string) => {
     const name = nameOf(address);
+    const { limit, window } = limitsNow();
+    const named = `${isCheck ? 'check' : 'download'} ${step}`;
     // In an earlier version `doubt` was a text.
-    return [name, `${name}:doubts`, `${name}:${key}`];
+    return run([name, `${name}:doubts`, `${name}:${key}`, String(limit), String(window), named]);
   };
-  const limitsOf = ({ limit }: DownloadLimits) => [String(limit), String(GRANTED * limit)];
   return {
     async take(asked) {
-      const call = [...keysOf(asked), ...limitsOf(limitsNow()), asked.isCheck ? 'check' : 'download'];
-      const [full, endsIn, first] = (await run.takeDownload(call)) as [
-        Reservation['full'] | '',
-        number,
-        0 | 1,
-      ];
-      return { full: full || undefined, endsIn, first: first === 1 };
+      const [full, endsIn = 0, first] = await count(asked, 'take');
+      return { full, endsIn, first: first === 1 };
     },
     async settle(asked, outcome) {
-      const kind = asked.isCheck ? 'check' : 'download';
-      const [is, unit] = outcome.is === 'granted' ? [kind, outcome.unit] : [outcome.is, ''];
-      const limits = limitsNow();
-      const { window } = limits;
-      await run.settleDownload([...keysOf(asked), ...limitsOf(limits), is, unit, String(window)]);
+      await count(asked, outcome.is === 'granted' ? `granted ${outcome.unit}` : outcome.is);
     },
   };
 }

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { foldedDigest, keyDigest } from '../../licensing/core/keys';
+import { foldedDigest } from '../../licensing/core/keys';
 import { InvalidRequestError } from '../../base/errors';
 import type { Context } from '../context';
-import type { DownloadAttempt, DownloadLimiter, DownloadOutcome, Reservation } from './download-limiter';
-import { withDeadline } from '../faults';
-import type { RateLimitResult, Limiter } from './rate-limit';
-import { readDownloadKey, readQuery } from '../requests';
-import { createKeyedSemaphore } from './keyed-semaphore';
+import type { Attempt, DownloadOutcome } from './download-limiter';
+import type { LimitResult, Limiter } from './rate-limit';
+import { readDownload } from '../requests';
+import { createKeyedSemaphore, permitInTime } from './keyed-semaphore';
 
 /** The share of a limit that one process may have in doubt: a quarter, so that other processes have room too. */
 const SHARE_IN_DOUBT = 4;
@@ -21,7 +20,7 @@ const GUESSES: ReadonlySet<string> = new Set(['LICENSE_NOT_FOUND', 'INVALID_REQU
 /** The codes of the service's own faults, which prove nothing about the client. */
 const FAULTS: ReadonlySet<string> = new Set(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
 
-type Refuse = (ctx: Context, allowance: RateLimitResult) => void;
+type Refuse = (ctx: Context, allowance: LimitResult) => void;
 
 /**
  * Returns middleware that counts downloads and checks by outcome: guesses by address, others by key and address
@@ -33,12 +32,18 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
   );
   return async (ctx: Context, work: () => Promise<void>): Promise<void> => {
     const { limitKey: client } = ctx.state.client;
-    const endTurn = await turnOf(ctx, takeTurn(client));
+    const endTurn = await permitInTime(ctx, takeTurn(client));
     if (endTurn === undefined) return refuse(ctx, { allowed: false, retryAfter: 1, first: false });
     let settling: Promise<unknown> | undefined;
     try {
-      const asked: DownloadAttempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
-      const taken = await takeUntilDeadline(downloads, asked, ctx.state.deadlineMs * SHARE_OF_DEADLINE);
+      const asked: Attempt = { client, key: keyOf(ctx), isCheck: ctx.state.endpoint === 'check' };
+      const end = performance.now() + ctx.state.deadlineMs * SHARE_OF_DEADLINE;
+      let taken = await downloads.take(asked);
+      // Requests in doubt are decided within ms, unless the database hangs.
+      while (taken.full === 'doubt' && performance.now() <= end) {
+        await sleep(ASK_AGAIN_MS);
+        taken = await downloads.take(asked);
+      }
       if (taken.full !== undefined)
         return refuse(ctx, {
           allowed: false,
@@ -63,37 +68,10 @@ export function limitDownloads({ downloads, downloadLimit }: Limiter, refuse: Re
   };
 }
 
-/** Waits for a turn. @returns a function that ends the turn; undefined if too many requests wait, or at the deadline */
-async function turnOf(
-  ctx: Context,
-  taking: Promise<(() => void) | undefined>,
-): Promise<(() => void) | undefined> {
-  try {
-    return await withDeadline(ctx, taking);
-  } catch {
-    void taking.then((endTurn) => endTurn?.());
-    return undefined;
-  }
-}
-
-/** Retries while requests in doubt fill the limit: they are decided within ms, unless the database hangs. */
-async function takeUntilDeadline(
-  counts: DownloadLimiter,
-  asked: DownloadAttempt,
-  timeoutMs: number,
-): Promise<Reservation> {
-  const end = performance.now() + timeoutMs;
-  for (;;) {
-    const taken = await counts.take(asked);
-    if (taken.full !== 'doubt' || performance.now() > end) return taken;
-    await sleep(ASK_AGAIN_MS);
-  }
-}
-
 /** Returns one name for all spellings of a key. */
 function keyOf(ctx: Context): string | undefined {
-  const key = readDownloadKey(readQuery(ctx.querystring));
-  return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest(key));
+  const { key, keyDigest } = readDownload(ctx);
+  return key === undefined ? undefined : (foldedDigest(key) ?? keyDigest);
 }
 
 function outcomeOf({ state: { code, granted, keyIsKnown = false } }: Context): DownloadOutcome {

@@ -4,7 +4,7 @@ import { batchScripts } from './redis-script-batcher';
 import {
   countInMemory,
   countInRedis,
-  type DownloadAttempt,
+  type Attempt,
   type DownloadLimiter,
   type DownloadOutcome,
 } from './download-limiter';
@@ -62,7 +62,7 @@ export interface RateLimits {
   window: number;
 }
 
-export interface RateLimitResult {
+export interface LimitResult {
   allowed: boolean;
   /** the seconds until the window ends */
   retryAfter: number;
@@ -72,7 +72,7 @@ export interface RateLimitResult {
 
 /** Counts a request; with 0 `points`, only reports whether one more is allowed. Never fails, never waits long. */
 export interface Limiter {
-  (bucket: Bucket, client: string, points?: 0 | 1): Promise<RateLimitResult>;
+  (bucket: Bucket, client: string, points?: 0 | 1): Promise<LimitResult>;
   /** the limits of downloads, which never fail and never wait long either */
   downloads: DownloadLimiter;
   /** the maximum of unknown keys of an address, and of refusals of a key there, in a window */
@@ -100,7 +100,7 @@ export function createMemoryLimiter(settings: Readonly<RateLimits>): Limiter {
     return counters[BUCKETS[bucket]](`${bucket}:${client}`, points);
   };
   const limiter = (bucket: Bucket, client: string, points: 0 | 1 = 1) =>
-    Promise.resolve(toRateLimitResult(countOf(bucket, client, points), settings.limits[bucket], points));
+    Promise.resolve(limitResult(countOf(bucket, client, points), settings.limits[bucket], points));
   const unknown = (client: string, points: 0 | 1) => countOf('download', client, points);
   const ofKeys: typeof counters.keys = (name, points) => counters.keys(name, points);
   return Object.assign(limiter, {
@@ -150,11 +150,7 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
     return orInMemory(
       bucket === 'download' ? client : `${limiters[bucket].keyPrefix}:${client}`,
       async () =>
-        toRateLimitResult(
-          await count(limiters[bucket], nameOf(bucket, client), points),
-          limits[bucket],
-          points,
-        ),
+        limitResult(await count(limiters[bucket], nameOf(bucket, client), points), limits[bucket], points),
       () => memory(bucket, client, points),
     );
   };
@@ -165,13 +161,13 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
   );
   return Object.assign(limiter, {
     downloads: {
-      take: (asked: DownloadAttempt) =>
+      take: (asked: Attempt) =>
         orInMemory(
           asked.client,
           () => inRedis.take(asked),
           () => memory.downloads.take(asked),
         ),
-      settle: (asked: DownloadAttempt, outcome: DownloadOutcome) =>
+      settle: (asked: Attempt, outcome: DownloadOutcome) =>
         orInMemory(
           asked.client,
           () => inRedis.settle(asked, outcome),
@@ -193,11 +189,7 @@ async function count(limiter: RateLimiterRedis, client: string, points = 1): Pro
   return { count: consumedPoints, endsIn: msBeforeNext };
 }
 
-export function toRateLimitResult(
-  { count, endsIn }: WindowCount,
-  limit: number,
-  points: 0 | 1,
-): RateLimitResult {
+export function limitResult({ count, endsIn }: WindowCount, limit: number, points: 0 | 1): LimitResult {
   return {
     allowed: count - points < limit,
     retryAfter: Math.max(1, Math.ceil(endsIn / 1000)),

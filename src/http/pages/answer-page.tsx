@@ -8,7 +8,7 @@ import { refusalOf } from './act';
 import { callOf, pathBelow } from './call';
 import { ErrorPage, errorPageProps } from './error-page';
 import { setPageHeaders } from './headers';
-import { limitPageViews, noPermit, sendTooManyRequests, acquireSessionPermit } from './limits';
+import { limitPageViews, noPermit, sendTooManyRequests, sessionPermit } from './limits';
 import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
 import { FORM_LIMIT, emptyForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
 import { send } from './send';
@@ -41,7 +41,7 @@ export function answerPage<Call extends PageCall>(
     try {
       // Count before building any part of a page, because a refusal must cost far less than a page.
       if (confirm === undefined) await limitPageViews(ctx, dependencies.limiter);
-      if (isCustomer) endTurn = await acquireSessionPermit(ctx, dependencies.limiter, takeTurn);
+      if (isCustomer) endTurn = await sessionPermit(ctx, dependencies.limiter, takeTurn);
       call = callOf(ctx, dependencies);
     } catch (error) {
       endTurn();

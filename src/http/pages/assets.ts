@@ -3,13 +3,16 @@ import { join } from 'node:path';
 import type Router from '@koa/router';
 import type { RequestState } from '../context';
 import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
-
-/** Serves the style and script of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
-
+import type { LineIcons } from './kit/line-icons';
 import type { AssetName } from './view';
 
-/** Returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css`. */
-export type AssetAddress = (name: AssetName) => string;
+/** The style, script, fonts and icons of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
+
+export interface Assets {
+  /** returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css` */
+  asset: (name: AssetName) => string;
+  icons: LineIcons;
+}
 
 const FOLDER = 'assets';
 
@@ -21,8 +24,8 @@ const HEADERS = { 'Cache-Control': 'public, max-age=31536000, immutable' };
  * @param folder `dist/pages`
  * @throws Error if the folder was not built
  */
-export function mountAssets(router: Router<RequestState>, folder: string): AssetAddress {
-  const names = readManifest(folder);
+export function mountAssets(router: Router<RequestState>, folder: string): Assets {
+  const names = readBuilt(folder, 'manifest.json') as Record<AssetName, string>;
   const files = new Map(
     Object.entries(names).map(([name, served]) => [served, readAsset(folder, name)] as const),
   );
@@ -30,12 +33,12 @@ export function mountAssets(router: Router<RequestState>, folder: string): Asset
     `/pages/${FOLDER}/:name`,
     serveFile((ctx) => files.get((ctx.params as { name: string }).name), 'pages', HEADERS),
   );
-  return (name) => `${FOLDER}/${names[name]}`;
+  return { asset: (name) => `${FOLDER}/${names[name]}`, icons: readBuilt(folder, 'icons.json') as LineIcons };
 }
 
-function readManifest(folder: string): Record<AssetName, string> {
+function readBuilt(folder: string, name: string): unknown {
   try {
-    return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Record<AssetName, string>;
+    return JSON.parse(readFileSync(join(folder, name), 'utf8'));
   } catch (error) {
     throw new Error(`The style of the pages is not in ${folder}. Run "npm run build" first.`, {
       cause: error,
@@ -46,5 +49,7 @@ function readManifest(folder: string): Record<AssetName, string> {
 function readAsset(folder: string, name: string): StaticFile {
   const read = (end: string) => readFileSync(join(folder, name + end));
   const plain = read('');
-  return { type: typeOf(name), etag: etagOf(plain), plain, br: read('.br'), gzip: read('.gz') };
+  const file = { type: typeOf(name), etag: etagOf(plain), plain };
+  // A font is compressed already.
+  return name.endsWith('.woff2') ? file : { ...file, br: read('.br'), gzip: read('.gz') };
 }

@@ -3,10 +3,9 @@ import { sendText } from '../answers';
 import type { Context } from '../context';
 import { CodedError, isCoded } from '../../base/errors';
 import { CUSTOMERS } from '../../texts/customers/languages';
-import { withDeadline } from '../faults';
 import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
-import type { AcquirePermit } from '../limits/keyed-semaphore';
+import { permitInTime, type AcquirePermit } from '../limits/keyed-semaphore';
 import { languageOf } from './browser-choices';
 import { isOfCustomers } from './call';
 
@@ -25,7 +24,7 @@ export async function limitPageViews(ctx: Context, limiter: Limiter): Promise<vo
  * @returns a function that ends the turn
  * @throws OVER_LIMIT, CLIENT_GONE
  */
-export async function acquireSessionPermit(
+export async function sessionPermit(
   ctx: Context,
   limiter: Limiter,
   takeTurn: AcquirePermit,
@@ -34,11 +33,7 @@ export async function acquireSessionPermit(
   if (session === undefined) return noPermit;
   const { allowed, retryAfter } = await limiter('my_sessions', session);
   if (!allowed) throw new CodedError('OVER_LIMIT', '', retryAfter);
-  const taking = takeTurn(session);
-  const endTurn = await withDeadline(ctx, taking).catch(() => {
-    void taking.then((end) => end?.());
-    return undefined;
-  });
+  const endTurn = await permitInTime(ctx, takeTurn(session));
   if (endTurn === undefined) throw new CodedError('OVER_LIMIT', '', 1);
   if (!ctx.req.socket.destroyed) return endTurn;
   endTurn();

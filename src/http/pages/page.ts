@@ -11,7 +11,7 @@ import type { Context } from '../context';
 import type { DownloadSettings } from '../downloads';
 import type { ManageSettings } from '../../operations/settings';
 import type { Limiter } from '../limits/rate-limit';
-import type { AssetAddress } from './assets';
+import type { Assets } from './assets';
 import type { Cell } from './csv';
 import type { GuideAddress } from './guide';
 import type { FlashMessage, View } from './view';
@@ -19,14 +19,13 @@ import type { LastFigures } from './load-optional';
 
 /** The types of a page. A route states what its GET shows and what its POST does. */
 
-export interface PagesDependencies {
+export interface PagesDependencies extends Assets {
   db: Db;
   now: () => Date;
   authenticate: Authenticate;
   limiter: Limiter;
   licensing: Licensing;
   settings: PagesSettings;
-  asset: AssetAddress;
   guide: GuideAddress;
   lastFigures: LastFigures;
   isTrusted: (request: Context['req']) => boolean;
@@ -97,7 +96,10 @@ export interface Route<Call extends PageCall> {
   scope?: 'read' | 'write' | undefined;
   /** true for a page that shows a secret or destroys: its GET also needs a sign-in within the last hour */
   isSecret?: boolean;
-  /** true if the form needs no recent sign-in: its operation has `needsNoRecentSignIn`, or checks this itself (`noRecentSignInWith`) */
+  /**
+   * true if the form needs no recent sign-in: its operation has `needsNoRecentSignIn`, or checks this itself
+   * (`noRecentSignInWith`)
+   */
   needsNoRecentSignIn?: true;
   /** true if the form may come from another origin, which the route checks itself (CSRF) */
   handlesCsrfItself?: true;

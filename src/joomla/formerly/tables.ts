@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../base/days';
 import { isSqlite, type Db } from '../../store/engine/database';
 import { driverCodeOf, messageOf } from '../../store/engine/errors';
-import { rawQuery } from '../../store/engine/statements';
+import { rawRows } from '../../store/engine/statements';
 import { fromSqlTime, toSqlTime } from '../../store/engine/time';
 
 /** Reads tables of the seller's former system, without ever writing to them. */
@@ -26,7 +26,7 @@ async function readRows<Row>(
   const whole = quoted(prefix + table);
   const name = database === undefined || isSqlite(db) ? whole : `${quoted(database)}.${whole}`;
   try {
-    return await rawQuery<Row>(db, sql(name), bindings);
+    return await rawRows<Row>(db, sql(name), bindings);
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -90,7 +90,7 @@ export function lintChangelog(bytes: Buffer, where: string, versions: string[] =
   try {
     parseXml(bytes);
   } catch (error) {
-    if (!isCoded(error, 'MALFORMED_XML', 'XML_LIMIT_EXCEEDED')) throw error;
+    if (!isCoded(error, 'MALFORMED_XML', 'XML_TOO_BIG')) throw error;
     const line = /\(line ([0-9]+)\)/.exec(error.message)?.[1];
     report(
       'error',

@@ -182,7 +182,7 @@ function readOrReport(bytes: Buffer, report: Report): XmlUpdate[] | undefined {
     else
       report('error', 'no_update', `The update XML has <${root.tagName}> instead of <update>.`, WRITE_AGAIN);
   } catch (error) {
-    if (isCoded(error, 'XML_LIMIT_EXCEEDED')) report('error', 'too_much', error.message, WRITE_AGAIN);
+    if (isCoded(error, 'XML_TOO_BIG')) report('error', 'too_much', error.message, WRITE_AGAIN);
     else if (!isCoded(error, 'MALFORMED_XML')) throw error;
     else report('error', 'malformed', `The update XML is not well-formed: ${error.message}.`, WRITE_AGAIN);
   }

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/engine/database';
 import { driverCodeOf } from '../../store/engine/errors';
-import { placeholders, rawQuery } from '../../store/engine/statements';
+import { placeholders, rawRows } from '../../store/engine/statements';
 
 /** Reads the Joomla tables that decide who may use the site's API, without ever writing to them. */
 
@@ -42,7 +42,7 @@ export async function findSiteAccount(
 ): Promise<SiteAccount | undefined> {
   const profile = (alias: string, key: string) =>
     `LEFT JOIN ${name('user_profiles')} ${alias} ON ${alias}.user_id = u.id AND ${alias}.profile_key = '${key}'`;
-  const [account] = await rawQuery<SiteAccount>(
+  const [account] = await rawRows<SiteAccount>(
     db,
     `SELECT u.id, u.username, u.block, u.activation, u.requireReset, s.profile_value AS seed, e.profile_value AS enabled
        FROM ${name('users')} u
@@ -60,7 +60,7 @@ export async function findSiteUser(
   name: JoomlaTableName,
   id: number,
 ): Promise<Pick<SiteAccount, 'id' | 'username' | 'block'> | undefined> {
-  const [user] = await rawQuery<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
+  const [user] = await rawRows<Pick<SiteAccount, 'id' | 'username' | 'block'>>(
     db,
     `SELECT id, username, block FROM ${name('users')} WHERE id = ?`,
     [id],
@@ -70,7 +70,7 @@ export async function findSiteUser(
 
 /** Lists the ids of an account's groups and of their parents. */
 export async function listSiteGroups(db: Db, name: JoomlaTableName, userId: number): Promise<number[]> {
-  const rows = await rawQuery<{ id: number }>(
+  const rows = await rawRows<{ id: number }>(
     db,
     `SELECT DISTINCT parent.id
        FROM ${name('user_usergroup_map')} m
@@ -88,7 +88,7 @@ export async function findGroupTitles(
   name: JoomlaTableName,
   ids: readonly number[],
 ): Promise<Map<number, string>> {
-  const rows = await rawQuery<{ id: number; title: string }>(
+  const rows = await rawRows<{ id: number; title: string }>(
     db,
     `SELECT id, title FROM ${name('usergroups')} WHERE id IN (${placeholders(ids.length)})`,
     [...ids],
@@ -106,7 +106,7 @@ export interface SitePlugin {
 
 /** Lists the two plugins with the element `token`. */
 export function listTokenPlugins(db: Db, name: JoomlaTableName): Promise<SitePlugin[]> {
-  return rawQuery<SitePlugin>(
+  return rawRows<SitePlugin>(
     db,
     `SELECT folder, enabled, params FROM ${name('extensions')}
       WHERE type = 'plugin' AND element = 'token' AND folder IN ('user', 'api-authentication')`,
@@ -116,7 +116,7 @@ export function listTokenPlugins(db: Db, name: JoomlaTableName): Promise<SitePlu
 
 /** Reports whether a component is installed and enabled. */
 export async function hasComponent(db: Db, name: JoomlaTableName, element: string): Promise<boolean> {
-  const rows = await rawQuery<{ enabled: number }>(
+  const rows = await rawRows<{ enabled: number }>(
     db,
     `SELECT enabled FROM ${name('extensions')} WHERE type = 'component' AND element = ?`,
     [element],
@@ -126,7 +126,7 @@ export async function hasComponent(db: Db, name: JoomlaTableName, element: strin
 
 /** Returns the rules of the site's root asset, as JSON. */
 export async function findRootRules(db: Db, name: JoomlaTableName): Promise<string | undefined> {
-  const [asset] = await rawQuery<{ rules: string }>(
+  const [asset] = await rawRows<{ rules: string }>(
     db,
     `SELECT rules FROM ${name('assets')} WHERE id = 1`,
     [],
@@ -153,7 +153,7 @@ export async function findUnreadableTables(db: Db, name: JoomlaTableName): Promi
   const unreadable: JoomlaTable[] = [];
   for (const table of SITE_TABLES)
     try {
-      await rawQuery(db, `SELECT 1 FROM ${name(table)} LIMIT 1`, []);
+      await rawRows(db, `SELECT 1 FROM ${name(table)} LIMIT 1`, []);
     } catch (error) {
       if (!isSiteUnreadable(error)) throw error;
       unreadable.push(table);

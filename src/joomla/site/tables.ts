@@ -1,13 +1,13 @@
 import { isSqlite, type Db } from '../../store/engine/database';
 import type { Row, SqlValue } from '../../store/export';
-import { likePattern, rawQuery } from '../../store/engine/statements';
+import { likePattern, rawRows } from '../../store/engine/statements';
 
 /** Reads the site's own tables next to those of the service, without ever writing to them. */
 
 /** Lists the tables whose names end with this text, with their prefixes. */
 export async function listTablesLike(db: Db, end: string): Promise<string[]> {
   const pattern = likePattern(end).slice(0, -1);
-  const rows = await rawQuery<{ name: string }>(
+  const rows = await rawRows<{ name: string }>(
     db,
     isSqlite(db)
       ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE ? ESCAPE '!'"

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import {
-  inspectTarget,
+  lookAt,
   makeFolder,
   replaceFile,
   requireReplaceable,
@@ -75,7 +75,7 @@ export async function writeXmlFiles(files: XmlFiles, own: ProtectedFile[]): Prom
         .map(([bucket]) => bucketPath(out, bucket)),
     );
   const place = await requireTarget(out, own);
-  const log = await inspectTarget(changelogBeside(out));
+  const log = await lookAt(changelogBeside(out));
   await requireReplaceable(log, own, CHANGELOG_XML);
   // Make it readable for the web server, and never writable for all users. The operator may restrict other readers.
   const mode = (place.there?.mode ?? 0) & 0o775 || 0o644;
@@ -88,7 +88,7 @@ export async function writeXmlFiles(files: XmlFiles, own: ProtectedFile[]): Prom
   for (const [version, text] of upTo)
     if (there.upTo.get(version) !== text) {
       await makeFolder(upToFolder(out));
-      await replaceFile(await inspectTarget(upToPath(out, version)), mode, (sink) => sink(text));
+      await replaceFile(await lookAt(upToPath(out, version)), mode, (sink) => sink(text));
     }
   await replaceFile(place, mode, (sink) => sink(xml));
   if (there.changelog !== changelog) await replaceFile(log, mode, (sink) => sink(changelog));
@@ -113,7 +113,7 @@ async function writeBuckets(
     }
     if (written.size === 0) await makeFolder(bucketFolder(out));
     if (same !== undefined && (await linkTo(same, path))) continue;
-    await replaceFile(await inspectTarget(path), mode, (sink) => sink(text));
+    await replaceFile(await lookAt(path), mode, (sink) => sink(text));
     written.set(text, path);
   }
 }

@@ -1,11 +1,11 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { OperatorError } from '../../licensing/operator-error';
 import {
-  inspectTarget,
+  lookAt,
   requireReplaceable,
   type FileKind,
   type ProtectedFile,
-  type OutputTarget,
+  type OutputFile,
 } from '../../packages/replace-file';
 import { listUpdateXmlSettings, type Product } from '../../store/catalogue';
 import type { Db } from '../../store/engine/database';
@@ -87,8 +87,8 @@ const UPDATE_XML: FileKind = {
 };
 
 /** Checks whether the file may be replaced. @throws OperatorError */
-export async function requireTarget(out: string, own: ProtectedFile[]): Promise<OutputTarget> {
-  const place = await inspectTarget(out);
+export async function requireTarget(out: string, own: ProtectedFile[]): Promise<OutputFile> {
+  const place = await lookAt(out);
   const { there } = place;
   // Refuse a device or a pipe, which a file would break.
   if (there && !there.isFile() && !there.isDirectory())
@@ -100,9 +100,9 @@ export async function requireTarget(out: string, own: ProtectedFile[]): Promise<
 /** Returns the file that was written before, if it is another one and still exists. */
 export async function findOrphanedFile(
   before: string | undefined,
-  { target }: OutputTarget,
+  { target }: OutputFile,
 ): Promise<string | undefined> {
   if (before === undefined) return undefined;
-  const earlier = await inspectTarget(before);
+  const earlier = await lookAt(before);
   return earlier.there && earlier.target !== target ? before : undefined;
 }

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { bundlesContaining, readCatalogue } from '../../licensing/bundles';
+import { bundlesWith, readCatalogue } from '../../licensing/bundles';
 import { rolloutsOf, sharesOf } from '../../licensing/updates';
 import { compareVersions, stabilityOf, type Stability } from '../../licensing/versions';
 import { makeFolder, type ProtectedFile } from '../../packages/replace-file';
@@ -37,8 +37,8 @@ export interface WrittenXml {
 }
 
 /**
- * Writes a product's update XML and stores the new settings; an empty text clears one. A relative `out` begins at
- * `cwd`, and files of `own` are never overwritten.
+ * Writes a product's update XML, the update feed of Joomla, and stores the new settings; an empty text clears one. A
+ * relative `out` begins at `cwd`, and files of `own` are never overwritten.
  *
  * It holds the lock of the product's row. If two writers run at the same time, the second reads the releases after the
  * first has renamed its file, so the remaining file has the changes of both.
@@ -212,7 +212,7 @@ function alone(
 async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean> {
   const selling = new Set([
     productId,
-    ...bundlesContaining(await readCatalogue(db), productId).map(({ id }) => id),
+    ...bundlesWith(await readCatalogue(db), productId).map(({ id }) => id),
   ]);
   return (await listPlans(db)).some(
     ({ productId: id, afterExpiry }) => afterExpiry === 'last_release' && selling.has(id),

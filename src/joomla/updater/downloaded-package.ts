@@ -6,7 +6,7 @@ import { checkZip } from '../../packages/zip';
 import {
   describeMissingEntries,
   findManifest,
-  XML_LIMIT_EXCEEDED,
+  XML_TOO_BIG,
   type ManifestProblem,
   type PackageManifest,
 } from '../manifest';
@@ -53,7 +53,7 @@ const FAULTS_OF_PACKAGE: Record<
   },
   // Joomla's outcome depends on the site's memory.
   'too-much-xml': {
-    text: XML_LIMIT_EXCEEDED,
+    text: XML_TOO_BIG,
     messages: undefined,
     remedy: 'Publish a package whose XML files, except the manifest, are at least two folders deep.',
   },

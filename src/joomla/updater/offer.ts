@@ -3,7 +3,7 @@ import { clientOfType, readClient } from '../extension-types';
 import { isUntried, matchesPlatform } from '../target-platform';
 import { stabilityOfTag, type XmlUpdate } from './xml-updates';
 
-export interface SimulatedSite {
+export interface SiteSystem {
   joomla: string;
   php: string;
   /** undefined: a database that the XML supports */
@@ -24,7 +24,7 @@ export interface SimulatedSite {
 /** Chooses the highest version that the site may install, the first among equals. Joomla ignores element and type here. */
 export function chooseUpdate(
   updates: XmlUpdate[],
-  site: SimulatedSite,
+  site: SiteSystem,
 ): { chosen: XmlUpdate | undefined; skipped: string[]; messages: string[] } {
   let chosen: XmlUpdate | undefined;
   const skipped: string[] = [];
@@ -45,7 +45,7 @@ export function chooseUpdate(
 
 function refuseForSite(
   update: XmlUpdate,
-  { joomla, php, database, minimumStability }: SimulatedSite,
+  { joomla, php, database, minimumStability }: SiteSystem,
 ): { reason: string; message?: string } | undefined {
   const [name = '', version = ''] = [update.text('name'), update.text('version')];
   const platform = update.attribute('targetplatform', 'name');
@@ -94,7 +94,7 @@ function databaseName(type: string): string {
 /** Finds why Joomla would not match the update with the installed extension's row in `#__extensions`. */
 export function compareWithInstalled(
   update: XmlUpdate,
-  { installed }: SimulatedSite,
+  { installed }: SiteSystem,
 ): { text: string; remedy: string } | undefined {
   const element = update.text('element') ?? '';
   const type = update.text('type') ?? '';

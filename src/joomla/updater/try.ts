@@ -15,7 +15,7 @@ import {
   unpack,
 } from './downloaded-package';
 import { fetchAsJoomla, XML_TIMEOUT, type SiteResponse } from './fetch';
-import { chooseUpdate, compareWithInstalled, type SimulatedSite } from './offer';
+import { chooseUpdate, compareWithInstalled, type SiteSystem } from './offer';
 import { REMEDY_FOR_TOO_LARGE, remedyForNoAnswer, remedyForStatus, remedyForXml } from './remedies';
 import { findManifest, isManifest } from '../manifest';
 import { describeFaults, findContentFaults } from '../package-contents';
@@ -65,7 +65,7 @@ const LARGE_PACKAGE = 40_000_000;
 export async function tryUpdate(
   address: string,
   typedKey: string,
-  site: SimulatedSite,
+  site: SiteSystem,
   limits: Partial<SimulationLimits> = {},
 ): Promise<UpdateVerdict> {
   return withTemporaryFile('licensing-try-', async (file) =>
@@ -86,7 +86,7 @@ async function withTemporaryFile<T>(prefix: string, work: (file: string) => Prom
 
 interface Attempt {
   typedKey: string;
-  site: SimulatedSite;
+  site: SiteSystem;
   limits: SimulationLimits;
   file: string;
 }
@@ -181,7 +181,7 @@ async function askForXml(
         messages: [`warning: Update: :Extension: Could not parse ${url}`],
         remedy: 'Write the update XML again ("licensing update-xml write") and put it there unchanged.',
       };
-    if (isCoded(error, 'XML_LIMIT_EXCEEDED'))
+    if (isCoded(error, 'XML_TOO_BIG'))
       return {
         failed: `${url}: ${error.message}`,
         messages: [],
@@ -200,7 +200,7 @@ async function askForXml(
 
 function choose(
   updates: XmlUpdate[],
-  site: SimulatedSite,
+  site: SiteSystem,
   { verdict, step, fail }: Recorder,
 ): XmlUpdate | undefined {
   const { chosen, skipped, messages } = chooseUpdate(updates, site);
@@ -228,7 +228,7 @@ function choose(
 function matchInstalled(
   update: XmlUpdate,
   version: string,
-  site: SimulatedSite,
+  site: SiteSystem,
   { step, fail }: Recorder,
 ): boolean {
   const refuse = (text: string, remedy: string) => {
@@ -404,7 +404,7 @@ function redact(verdict: UpdateVerdict, typedKey: string): UpdateVerdict {
 export async function checkPackage(
   update: XmlUpdate,
   typedKey: string,
-  site: Pick<SimulatedSite, 'joomla' | 'ca'>,
+  site: Pick<SiteSystem, 'joomla' | 'ca'>,
   examine: (file: string) => Promise<void>,
 ): Promise<{ problem: string; remedy: string; lacksChangelog?: true } | undefined> {
   const downloadUrl = update.text('downloadurl') ?? '';

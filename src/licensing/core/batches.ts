@@ -20,7 +20,10 @@ const MIN_HALF = 16;
 /** The answer to an item, or a promise of it. The next batch starts without waiting for such a promise. */
 export type BatchReply<Answer> = Answer | Promise<Answer>;
 
-/** Returns the error for an item that arrives while too many wait: a quick refusal is better than a late answer. */
+/**
+ * Load shedding. Returns the error for an item that arrives while too many wait: a quick refusal is better than a late
+ * answer.
+ */
 export function overloadedError(): CodedError {
   return new CodedError('BUSY', 'Too many requests are waiting for the database.');
 }

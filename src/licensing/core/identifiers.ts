@@ -45,7 +45,7 @@ export function normalizedForms(text: string): NormalizedForms {
  * the first form alone, because all its letters may look like others (`аррӏе.com`).
  * @param identifier in its stored form, or as a client sent it
  */
-export function withAsciiForm(identifier: string): string {
+export function inBothForms(identifier: string): string {
   const isSent = /^[^\s@]+\.[^\s@]+$/.test(identifier) && /[^ -~]/.test(identifier);
   const stored = (isSent ? normalizeIdentifier('domain', identifier) : undefined) ?? identifier;
   const written = isSent ? identifier : toDisplayForm(identifier);

@@ -2,8 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import type { KeyDigests } from '../../store/licenses/license-keys';
 
 /**
- * Licence keys: generating, normalising, redacting, hashing. A key has one canonical form, so that a pasted key matches
- * the issued one. Only its digest is stored. Rules with examples, which the tests read: docs/key-spellings.md.
+ * Licence keys: generating, normalising, case folding, redacting, hashing. A key has one canonical form, so that a pasted
+ * key matches the issued one. Only its digest is stored. Rules with examples, which the tests read: docs/key-spellings.md.
  */
 
 const OWN_SHAPE = /^[0-9A-F]{8}(?:-[0-9A-F]{8}){3}$/i;

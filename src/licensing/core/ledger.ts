@@ -16,7 +16,7 @@ import {
   adjustSlotCounts,
   recordChecks,
   takeFreeSlots,
-  type Check,
+  type LicenseCheck,
 } from '../../store/licenses/licenses';
 import { inTransaction, tryTransaction } from '../../store/engine/transaction';
 import { createBatches } from './batches';
@@ -26,7 +26,7 @@ import {
   affectedSites,
   judgeSlotRequests,
   SLOT_JUDGES,
-  resultWithoutChange,
+  unchangedResult,
   type SlotRequest,
   type SlotResult,
   type SlotChanges,
@@ -35,21 +35,24 @@ import {
 import { refusalWithKey, type Refusal } from './verdict';
 
 /**
- * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and
- * commits. Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the
- * lock, so no race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
+ * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and commits.
+ * Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the lock, so no
+ * race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
  */
 export interface Ledger {
   /** Takes a slot for an identifier (docs/contract.md, 6.2); none if the identifier is already activated. */
   activate(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Frees an identifier's slot (docs/contract.md, 6.7). */
   deactivate(claim: SlotRequest): Promise<SlotResult | Refusal>;
-  /** Holds an activation for an offline file that is valid for `days`. A hold only grows. @returns an answer with `file` */
+  /**
+   * Holds (checks out) an activation for an offline licence file that is valid for `days`. A hold only grows. @returns an
+   * answer with `file`
+   */
   hold(claim: SlotRequest & { days: number }): Promise<SlotResult | Refusal>;
   /** Activates an identifier for the operator, in every state of the licence and even above its limit. */
   override(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Counts validate calls. @returns promises for the licences that are not counted yet; the callers must await them */
-  count(checks: Check[]): Promise<Map<number, Promise<unknown>>>;
+  count(checks: LicenseCheck[]): Promise<Map<number, Promise<unknown>>>;
 }
 
 /** The number of identifiers in one look-up. */
@@ -80,7 +83,7 @@ export function createLedger(
 ): Ledger {
   const writeNow = (trx: Transaction, entries: Entry[]) => write(trx, entries, recordChanges, clock?.());
   const lanesAtOnce = Math.max(1, Math.floor(poolSize(db) * LANES_SHARE));
-  const lanes = createLanes(lanesAtOnce, (items: (Entry | Check)[]) =>
+  const lanes = createLanes(lanesAtOnce, (items: (Entry | LicenseCheck)[]) =>
     inTransaction(db, async (trx) => {
       await lockLicenses(trx, idsOf(items));
       const answers = await writeNow(trx, items.filter(isEntry));
@@ -112,7 +115,7 @@ export function createLedger(
     const refusal = SLOT_JUDGES[verb](found, request.now);
     if (refusal !== undefined) return refusalWithKey(refusal, found);
     const match = found as LicenseMatch;
-    const same = resultWithoutChange(verb, request, match);
+    const same = unchangedResult(verb, request, match);
     if (same !== undefined) return same;
     const entry = { ...request, verb, licenseId: match.license.id };
     return lanes.has(entry.licenseId) ? claimInLane(entry) : writeTogether(entry);
@@ -126,7 +129,7 @@ export function createLedger(
    * so it is done only for a while after a lock wait (docs/decisions, 0011).
    * @returns the ids of the counted licences
    */
-  async function countUnlocked(checks: Check[]): Promise<Set<number>> {
+  async function countUnlocked(checks: LicenseCheck[]): Promise<Set<number>> {
     const ids = idsOf(checks);
     if (performance.now() > askUntil)
       try {
@@ -174,11 +177,11 @@ export function createLedger(
   };
 }
 
-function isEntry(item: Entry | Check): item is Entry {
+function isEntry(item: Entry | LicenseCheck): item is Entry {
   return 'verb' in item;
 }
 
-function isCheck(item: Entry | Check): item is Check {
+function isCheck(item: Entry | LicenseCheck): item is LicenseCheck {
   return !isEntry(item);
 }
 
@@ -187,8 +190,8 @@ function idsOf(items: { licenseId: number }[]): number[] {
 }
 
 /** Merges the checks of each licence into one: the sum of calls, and the latest time with its address. */
-function mergeChecks(checks: Check[]): Check[] {
-  const merged = new Map<number, Check>();
+function mergeChecks(checks: LicenseCheck[]): LicenseCheck[] {
+  const merged = new Map<number, LicenseCheck>();
   for (const check of checks) {
     const earlier = merged.get(check.licenseId);
     if (earlier === undefined) merged.set(check.licenseId, { ...check });

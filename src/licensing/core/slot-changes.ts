@@ -5,7 +5,7 @@ import type { ActivationTerms } from '../../store/licenses/license-lookup';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LicenseMatch, LookupQuery, SlotCost } from './lookup';
 import { maxFreeSites, classifySite, siteOf, type Placement } from './staging-sites';
-import { signedTokenExpiry } from './token-claims';
+import { tokenExpiry } from './token-claims';
 import {
   licenseAsSeenByKey,
   refusalWithKey,
@@ -84,7 +84,7 @@ export const SLOT_JUDGES: Record<
 };
 
 /** Returns the answer to a claim that passed its guards and changes nothing; undefined if it changes something. */
-export function resultWithoutChange(
+export function unchangedResult(
   verb: SlotCommand,
   { name }: SlotRequest,
   found: LicenseMatch,
@@ -107,13 +107,13 @@ function toAnswer(found: LicenseMatch, after: Pick<LicenseMatch, 'license' | 'ke
 }
 
 /** A claim with the licence that was looked up for it, details included. */
-export interface MatchedSlotRequest {
+export interface MatchedRequest {
   claim: SlotRequest & { verb: SlotCommand };
   found: LicenseMatch | undefined;
 }
 
 /** Lists the domains whose sites the claims may free, or remove together with the last site that has a slot. */
-export function affectedSites(claims: MatchedSlotRequest[]): SitePair[] {
+export function affectedSites(claims: MatchedRequest[]): SitePair[] {
   const pairs = claims.flatMap(({ claim, found }): SitePair[] => {
     if (found?.identifier === undefined) return [];
     const { license, identifier, activation } = found;
@@ -139,7 +139,7 @@ export interface LockedSlotState {
  * @returns the answers, in the order of the claims
  */
 export function judgeSlotRequests(
-  claims: MatchedSlotRequest[],
+  claims: MatchedRequest[],
   stored: LockedSlotState,
 ): { answers: (SlotResult | Refusal)[]; changes: SlotChanges } {
   const batch: Batch = { stored, licenses: new Map(), events: [] };
@@ -204,7 +204,7 @@ function placeOf(
   return place;
 }
 
-function judgeClaim(batch: Batch, { claim, found }: MatchedSlotRequest): SlotResult | Refusal {
+function judgeClaim(batch: Batch, { claim, found }: MatchedRequest): SlotResult | Refusal {
   const judge = SLOT_JUDGES[claim.verb];
   if (found === undefined) return judge(found, claim.now) as Refusal;
   const slots = slotsOf(batch, found.license);
@@ -285,7 +285,7 @@ interface Change {
 
 function carryOut(change: Change): SlotResult {
   const { slots, claim, found, now, place } = change;
-  const same = resultWithoutChange(claim.verb, claim, now);
+  const same = unchangedResult(claim.verb, claim, now);
   if (same !== undefined) return same;
   if (claim.verb === 'hold') return { ...toAnswer(now), file: hold(change) };
   if (claim.verb === 'override') slots.isOverridden = true;
@@ -371,7 +371,7 @@ function timesOfFile(
   heldUntil: Date | null,
   { now, days = 0 }: SlotRequest,
 ): FileTimes {
-  const endsAt = signedTokenExpiry({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
+  const endsAt = tokenExpiry({ license, keyEndsAt: key.endsAt, valid: true }, now, days);
   const minuteOf = (time: Date) => Math.floor(time.getTime() / 60_000);
   const isOfThisMinute =
     heldUntil !== null && heldUntil > now && heldUntil < endsAt && minuteOf(heldUntil) === minuteOf(endsAt);

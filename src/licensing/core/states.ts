@@ -2,7 +2,10 @@ import { DAY_MS } from '../../base/days';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import { LATEST_TIME, nearestStorable } from '../../store/engine/time';
 
-/** The stored states. `expired` is computed from the date at each use, so that licences expire on time without a job. */
+/**
+ * The stored states of a licence's state machine. `expired` is computed from the date at each use, so that licences expire
+ * on time without a job.
+ */
 export const STORED_STATUSES = ['active', 'suspended', 'revoked', 'cancelled'] as const;
 export type StoredStatus = (typeof STORED_STATUSES)[number];
 export type LiveStatus = StoredStatus | 'expired';

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../base/days';
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { LiveStatus } from './states';
 
-/** The claims of signed answers and offline files (docs/signed-answers.md). It is pure. */
+/** The claims of signed answers and offline licence files (docs/signed-answers.md). It is pure. */
 
 /** The facts about a licence that a signed answer states. */
 export interface ClaimsSubject {
@@ -40,7 +40,7 @@ export interface Claims {
 const INVALID_MS = 3_600_000;
 
 /** Returns when a token made at `from` ends. A valid licence's token ends no later than the licence or its key. */
-export function signedTokenExpiry(
+export function tokenExpiry(
   { license, keyEndsAt, valid }: Pick<ClaimsSubject, 'license' | 'keyEndsAt' | 'valid'>,
   from: Date,
   days: number,

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/engine/database';
-import type { Check } from '../../store/licenses/licenses';
+import type { LicenseCheck } from '../../store/licenses/licenses';
 import type { BatchReply } from './batches';
 import type { Ledger } from './ledger';
 import { lookUp, type LookupQuery } from './lookup';
@@ -24,7 +24,7 @@ export function createValidator(
     const validations = requests.map(({ identifier, now }, i) =>
       judgeValidation(found[i], identifier !== undefined, now),
     );
-    const checks = requests.flatMap(({ now, ip }, i): Check[] => {
+    const checks = requests.flatMap(({ now, ip }, i): LicenseCheck[] => {
       const validation = validations[i] as Validation | Refusal;
       return isRefusal(validation) ? [] : [{ licenseId: validation.license.id, calls: 1, at: now, ip }];
     });

@@ -5,8 +5,8 @@ import type { LicenseMatch, SlotCost } from './lookup';
 import { liveStatus, paidUntil, type LiveStatus } from './states';
 
 /**
- * Verdicts as pure functions: a flat list of guards for each question, in the contract's order. The first that applies
- * wins.
+ * Verdicts, the access control of licences, as pure functions: a flat list of guards for each question, in the contract's
+ * order. The first that applies wins.
  */
 
 /** The reason for a refusal: a code of docs/contract.md, 9. */

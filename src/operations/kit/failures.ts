@@ -12,7 +12,7 @@ declare module '../../licensing/operator-error' {
   }
 }
 
-/** The refusals of the operator's API, and their codes with status (docs/operator-api.md). */
+/** The refusals of the operator's API: its error codes with their status (docs/operator-api.md). */
 
 const STATUSES = {
   INVALID_REQUEST: 400,

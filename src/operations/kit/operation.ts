@@ -63,7 +63,9 @@ interface Terms<Adds extends TProperties> {
   forShops?: boolean;
   /** true if a session may call it although its sign-in is more than an hour ago */
   needsNoRecentSignIn?: true;
-  /** like `needsNoRecentSignIn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`) */
+  /**
+   * like `needsNoRecentSignIn`, but only with this part of a sentence; otherwise the operation asks (`requireRecentSignIn`)
+   */
   noRecentSignInWith?: string;
   /** for a body that is a file, or a form with a file and the fields of `query`; the call's body is `{ file }` */
   upload?: UploadTerms;

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ACTIVATION_TYPES } from '../../licensing/core/identifiers';
 import { MAIL_TYPES } from '../../mail/queue';
 import { STORED_STATUSES } from '../../licensing/core/states';
-import { strictObject, Id, Limit, nullable, Text, TextOrNull, Time, TimeOrNull, enumAsText } from './schemas';
+import { strictObject, Id, Limit, nullable, Text, TextOrNull, Time, TimeOrNull, textEnum } from './schemas';
 
 /** The resources of the API in the form of their views (licensing/views.ts). */
 
@@ -13,12 +13,12 @@ export const Metadata = Type.Record(Type.String(), Type.String(), { title: 'Meta
 export const licenseFields = {
   id: Id,
   key_hint: nullable(Type.String({ description: 'The end of the key.' })),
-  status: enumAsText(STATUSES),
+  status: textEnum(STATUSES),
   product_id: Id,
   product: Text,
   plan_id: Id,
   plan: Text,
-  activation_type: enumAsText(ACTIVATION_TYPES),
+  activation_type: textEnum(ACTIVATION_TYPES),
   activation_limit: Limit,
   activations_used: Type.Integer({ minimum: 0 }),
   customer: TextOrNull,
@@ -99,8 +99,8 @@ export const AddedKey = strictObject({ ...keyFields, license_key: Text }, { titl
 export const Mail = strictObject(
   {
     id: Id,
-    type: enumAsText(MAIL_TYPES),
-    state: enumAsText(['queued', 'sent', 'failed']),
+    type: textEnum(MAIL_TYPES),
+    state: textEnum(['queued', 'sent', 'failed']),
     created_at: Time,
     sent_at: TimeOrNull,
   },
@@ -150,7 +150,7 @@ export const Access = strictObject(
 );
 
 export const UpdateXmlState = strictObject(
-  { state: enumAsText(['written', 'stale', 'not_set']), url: TextOrNull },
+  { state: textEnum(['written', 'stale', 'not_set']), url: TextOrNull },
   { title: 'UpdateXmlState' },
 );
 
@@ -159,7 +159,7 @@ export const Release = strictObject(
     id: Id,
     product_id: Id,
     version: Text,
-    state: enumAsText(['draft', 'published', 'withdrawn']),
+    state: textEnum(['draft', 'published', 'withdrawn']),
     changelog: Text,
     rollout: Type.Integer({
       minimum: 1,

@@ -32,7 +32,7 @@ export function sortBy<const V extends string>(sorts: readonly V[], description:
 }
 
 /** The fields of pagination in a list's query. */
-export const PageQuery = {
+export const Paging = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'How many to list at most.' }),
   ),

@@ -5,7 +5,7 @@ import { InvalidRequestError } from '../../base/errors';
 import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import { decimalMoney } from './money';
-import type { Content, ExternalIdLink, ParsedEvent } from '../parsed-message';
+import type { Content, IdLink, ParsedEvent } from '../parsed-message';
 import type { InboundWebhook, ShopAdapter } from './adapter';
 import { renewalEventOf } from './renewal';
 import { secretsOfChoice } from './secrets';
@@ -131,8 +131,7 @@ function readPayment(
 ): Content {
   const number = orderOf(form);
   const money = moneyOf(form);
-  const links: ExternalIdLink[] =
-    transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
+  const links: IdLink[] = transaction === undefined ? [] : [{ key: transaction, order: number, paid: money }];
   const isLater = Number(form.get('pay_sequence_no')) > 1;
   // Later instalments pay parts of one price, so they extend nothing.
   if (isLater && form.get('billing_type') === 'installment') return { note: 'links', links };

@@ -13,7 +13,7 @@ import {
 } from './json';
 import { minorMoney } from './money';
 import { renewalEventOf } from './renewal';
-import type { Content, ExternalIdLink, OrderReference, ParsedEvent, ParsedLine } from '../parsed-message';
+import type { Content, IdLink, OrderReference, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { FIVE_MINUTES_MS, hmac, matchesAny, isFresh, headerParts } from './signature';
@@ -93,7 +93,7 @@ function readTransaction(data: unknown, at: Date | undefined): Content {
     idAt(data, 'details', 'totals', 'grand_total') ?? idAt(data, 'details', 'totals', 'total'),
     textAt(data, 'currency_code'),
   );
-  const links: ExternalIdLink[] =
+  const links: IdLink[] =
     'leads' in own
       ? [{ key: transaction, other: number }]
       : [

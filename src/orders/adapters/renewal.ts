@@ -1,4 +1,4 @@
-import type { ExternalIdLink, ParsedEvent, ParsedMessage } from '../parsed-message';
+import type { IdLink, ParsedEvent, ParsedMessage } from '../parsed-message';
 
 /**
  * Returns the event of a subscription that will not renew, or will renew again. Senders also report renewal with many
@@ -13,7 +13,7 @@ export function renewalEventOf(
   const key = `stopped-${subscription}`;
   const shared = { ...event, isQuiet: true } as const;
   if (!isStopped) return { event: { ...shared, event: 'renewal_resumed', order: { of: key } } };
-  const links: ExternalIdLink[] =
+  const links: IdLink[] =
     'number' in order && !order.leads
       ? [{ key, order: order.number }]
       : [{ key, other: 'of' in order ? order.of : order.number }];

@@ -13,7 +13,7 @@ import {
   textAt,
   valueAt,
 } from './json';
-import type { Content, ExternalIdLink, ParsedEvent, ParsedLine } from '../parsed-message';
+import type { Content, IdLink, ParsedEvent, ParsedLine } from '../parsed-message';
 import type { ShopAdapter } from './adapter';
 import { renewalEventOf } from './renewal';
 import { secretsLike } from './secrets';
@@ -172,11 +172,7 @@ function readSession({ object, event }: About): Content {
 const ONLY = '1';
 
 /** Returns the links by which a later refund finds the order: its payments lead to the invoice, or to the order itself. */
-function linksOf(
-  order: string,
-  invoice: string | undefined,
-  payments: (string | undefined)[],
-): ExternalIdLink[] {
+function linksOf(order: string, invoice: string | undefined, payments: (string | undefined)[]): IdLink[] {
   const keys = payments.flatMap((key) => key ?? []);
   if (invoice === undefined) return keys.map((key) => ({ key, order }));
   return [{ key: invoice, order }, ...keys.map((key) => ({ key, other: invoice }))];

@@ -9,7 +9,7 @@ import {
   nullable,
   SmallId,
   Time,
-  enumAsText,
+  textEnum,
   type FieldsFrom,
 } from './kinds';
 
@@ -43,7 +43,7 @@ export const PLAN = {
   id: SmallId,
   product_id: SmallId,
   name: Label,
-  activation_type: enumAsText(ACTIVATION_TYPES, { description: 'The thing that takes a slot.' }),
+  activation_type: textEnum(ACTIVATION_TYPES, { description: 'The thing that takes a slot.' }),
   activation_limit: Limit,
   duration: nullable(
     ofKind(

@@ -15,7 +15,10 @@ import type { FieldsOf } from '../engine/row-fields';
  * for a person follow from one declaration of them.
  */
 
-/** The rule that a text obeys: `FIELD_JUDGES` (licensing/fields.ts) checks it, and the export of the column (transfer/records.ts). */
+/**
+ * The rule that a text obeys: `FIELD_JUDGES` (licensing/fields.ts) checks it, and the export of the column
+ * (transfer/records.ts).
+ */
 export type Kind = 'label' | 'element' | 'address' | 'json' | 'duration';
 
 /** A symbol, because `openapi.json` must not show it. */
@@ -55,7 +58,7 @@ export function enumOf<const V extends string>(values: readonly V[], options: ob
 }
 
 /** Returns the same for an answer, because the database holds any text. */
-export function enumAsText(values: readonly string[], options: object = {}): TUnsafe<string> {
+export function textEnum(values: readonly string[], options: object = {}): TUnsafe<string> {
   return Type.Unsafe<string>({ type: 'string', enum: [...values], ...options });
 }
 

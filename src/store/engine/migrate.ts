@@ -13,7 +13,7 @@ import {
 } from './database';
 import { isLockConflict } from './errors';
 import { parseServerVersion, SUPPORTED_SERVERS } from './server';
-import { rawQuery } from './statements';
+import { rawRows } from './statements';
 import { inTransaction } from './transaction';
 import { explainRefusedLock } from './error-messages';
 
@@ -97,7 +97,7 @@ export async function requireCurrentSchema(db: Db): Promise<void> {
 
 async function refuseOldServer(db: Db): Promise<void> {
   if (isSqlite(db)) return;
-  const [row] = await rawQuery<{ version: string }>(db, 'SELECT VERSION() AS version', []);
+  const [row] = await rawRows<{ version: string }>(db, 'SELECT VERSION() AS version', []);
   const { name, isSupported } = parseServerVersion(row?.version ?? '');
   if (!isSupported)
     throw new SchemaError(
@@ -213,7 +213,10 @@ export async function prepareMigration(db: Db): Promise<SchemaState> {
   return state;
 }
 
-/** Takes a lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns unlocks it */
+/**
+ * Takes an advisory lock that ends with the process: on a connection of its own, or on an open SQLite file. @returns
+ * unlocks it
+ */
 export async function lockMigrations(
   settings: DatabaseSettings,
   prefix: string,

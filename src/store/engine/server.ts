@@ -1,6 +1,6 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
 import { driverCodeOf } from './errors';
-import { placeholders, rawQuery, withConnection } from './statements';
+import { placeholders, rawRows, withConnection } from './statements';
 
 export interface ServerState {
   /** such as `10.11.6-MariaDB-1` or `8.0.36` */
@@ -73,14 +73,14 @@ interface TableSize {
 /** Returns the sizes of this program's tables, largest first. MySQL's may be a day old; SQLite has only one size. */
 export async function readTableSizes(db: Db): Promise<TableSize[]> {
   if (isSqlite(db)) {
-    const [row] = await rawQuery<{ bytes: number }>(
+    const [row] = await rawRows<{ bytes: number }>(
       db,
       'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
       [],
     );
     return [{ name: 'database', bytes: row?.bytes ?? 0, rows: undefined }];
   }
-  const rows = await rawQuery<{ name: string; bytes: number | string; rows: number }>(
+  const rows = await rawRows<{ name: string; bytes: number | string; rows: number }>(
     db,
     `SELECT table_name AS name, data_length + index_length AS bytes, table_rows AS \`rows\`
        FROM information_schema.tables
@@ -97,7 +97,7 @@ export async function readTableSizes(db: Db): Promise<TableSize[]> {
 export async function findMissingTables(db: Db): Promise<string[]> {
   const names = TABLES.map((name): string => table(db, name));
   const isOurs = `IN (${placeholders(names.length)})`;
-  const found = await rawQuery<{ name: string }>(
+  const found = await rawRows<{ name: string }>(
     db,
     isSqlite(db)
       ? `SELECT name FROM sqlite_master WHERE type = 'table' AND name ${isOurs}`

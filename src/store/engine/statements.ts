@@ -4,7 +4,7 @@ import { isSqlite, table, type Db, type FullName, type TableName, type Transacti
 import { sendStatement, type Connection, type StatementOptions } from './connections';
 
 /** Runs a SELECT, on MySQL without Knex's query builder, which takes more time than the driver. */
-export async function rawQuery<Row>(
+export async function rawRows<Row>(
   db: Db,
   sql: string,
   bindings: Knex.RawBinding[],
@@ -15,7 +15,7 @@ export async function rawQuery<Row>(
 }
 
 /** Runs a hand-written write. @returns the number of affected rows */
-export async function rawExecute(
+export async function rawChange(
   db: Db,
   sql: string,
   bindings: Knex.RawBinding[],
@@ -46,7 +46,7 @@ export async function insertRows(
 ): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});
   const values = `(${placeholders(columns.length)})`;
-  await rawExecute(
+  await rawChange(
     db,
     `INSERT INTO ${table(db, name)} (${columns.join(', ')}) VALUES ${values}${`, ${values}`.repeat(rows.length - 1)}`,
     rows.flatMap((row) => columns.map((column) => row[column] as Knex.RawBinding)),
@@ -64,7 +64,7 @@ export async function insertCounted(
   rows: Record<string, Knex.RawBinding>[],
 ): Promise<number[]> {
   await insertRows(trx, name, rows);
-  const [counted] = await rawQuery<{ id: number; step: number }>(
+  const [counted] = await rawRows<{ id: number; step: number }>(
     trx,
     isSqlite(trx)
       ? `SELECT last_insert_rowid() - ${rows.length - 1} AS id, 1 AS step`

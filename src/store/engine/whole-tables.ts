@@ -1,5 +1,5 @@
 import { isSqlite, table, tablePrefix, type Db, type TableName } from './database';
-import { rawQuery } from './statements';
+import { rawRows } from './statements';
 
 /** Operations on all tables of this program: for a backup before an upgrade, and for the way back. */
 
@@ -7,8 +7,8 @@ import { rawQuery } from './statements';
 export async function ownTables(db: Db): Promise<string[]> {
   const prefix = `${tablePrefix(db)}licensing_`;
   const rows = isSqlite(db)
-    ? await rawQuery<{ name: string }>(db, "SELECT name FROM sqlite_master WHERE type = 'table'", [])
-    : await rawQuery<{ name: string }>(
+    ? await rawRows<{ name: string }>(db, "SELECT name FROM sqlite_master WHERE type = 'table'", [])
+    : await rawRows<{ name: string }>(
         db,
         "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'",
         [],

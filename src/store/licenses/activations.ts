@@ -8,7 +8,7 @@ import {
   likePattern,
   orderedJoin,
   placeholders,
-  rawQuery,
+  rawRows,
   tableBy,
 } from '../engine/statements';
 
@@ -50,7 +50,7 @@ export async function findActivations(
   const distinct = [...new Map(pairs.map((pair) => [activationKey(pair), pair])).values()];
   const found = new Map<string, NamedActivation>();
   for (const chunk of chunksOf(distinct, MAX_PAIRS)) {
-    const rows = await rawQuery<{
+    const rows = await rawRows<{
       license_id: number;
       identifier: string;
       name: string | null;
@@ -183,7 +183,7 @@ export async function listNewestActivations(
   const found = new Map<number, { newest: StoredActivation[]; total: number }>();
   if (licenseIds.length === 0) return found;
   // The ids are numbered first: numbering whole rows would make a temporary table as large as all of them.
-  const newest = await rawQuery<{ id: number; total: number }>(
+  const newest = await rawRows<{ id: number; total: number }>(
     db,
     `SELECT id, total FROM (
        SELECT a.id, ROW_NUMBER() OVER (PARTITION BY a.license_id ORDER BY a.id DESC) AS place,
@@ -252,7 +252,7 @@ export async function countFreeActivations(
   licenseIds: number[],
 ): Promise<Map<number, number>> {
   if (licenseIds.length === 0) return new Map();
-  const rows = await rawQuery<{ license_id: number; n: number }>(
+  const rows = await rawRows<{ license_id: number; n: number }>(
     trx,
     `SELECT license_id, COUNT(*) AS n
        FROM ${table(trx, 'activations')}${forceIndex(trx, 'activations', ...licenseIndex('activations'))}
@@ -265,7 +265,7 @@ export async function countFreeActivations(
 
 /** Counts the activations on all licences of a plan. */
 export async function countActivationsOfPlan(db: Db, planId: number): Promise<number> {
-  const [counted] = await rawQuery<{ n: number }>(
+  const [counted] = await rawRows<{ n: number }>(
     db,
     `SELECT COUNT(*) AS n
        FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses', 'plan_id')}

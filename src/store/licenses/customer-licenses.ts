@@ -1,5 +1,5 @@
 import { table, type Db } from '../engine/database';
-import { forceIndex, licenseIndex, orderedJoin, rawQuery, tableBy } from '../engine/statements';
+import { forceIndex, licenseIndex, orderedJoin, rawRows, tableBy } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 
 /** A page of one customer's licences, with those that need attention first. */
@@ -44,7 +44,7 @@ export async function findCustomerLicenses(
       ELSE 3 END AS place
     FROM ${licenses} WHERE l.customer = ? ORDER BY l.id LIMIT ?) mine`;
   const bindings = [toSqlTime(now), toSqlTime(soon), customer, most];
-  const page = await rawQuery<{ id: number }>(
+  const page = await rawRows<{ id: number }>(
     db,
     `SELECT id FROM ${list}
       ORDER BY place, CASE WHEN place <> 1 THEN COALESCE(expires_at, '${FOR_LIFE}') END,
@@ -52,12 +52,12 @@ export async function findCustomerLicenses(
       LIMIT ? OFFSET ?`,
     [...bindings, limit, from],
   );
-  const [counted] = await rawQuery<{ licenses: number; attention: number | string | null }>(
+  const [counted] = await rawRows<{ licenses: number; attention: number | string | null }>(
     db,
     `SELECT COUNT(*) AS licenses, SUM(CASE WHEN place < 3 THEN 1 ELSE 0 END) AS attention FROM ${list}`,
     bindings,
   );
-  const [sites] = await rawQuery<{ n: number }>(
+  const [sites] = await rawRows<{ n: number }>(
     db,
     `SELECT COUNT(*) AS n FROM (SELECT l.id FROM ${licenses} WHERE l.customer = ? ORDER BY l.id LIMIT ?) mine
        ${orderedJoin(db)} ${table(db, 'activations')} a${forceIndex(db, 'activations', ...licenseIndex('activations'))}

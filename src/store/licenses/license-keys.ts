@@ -6,8 +6,8 @@ import {
   inListSql,
   licenseIndex,
   placeholders,
-  rawExecute,
-  rawQuery,
+  rawChange,
+  rawRows,
   tableBy,
 } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
@@ -137,7 +137,7 @@ export async function resolveKey(
   if (foldedDigest === undefined) return findKeyByDigest(db, keyDigest);
   const selectBy = (column: 'key_digest' | 'folded_digest', ...index: string[]) =>
     `SELECT * FROM ${table(db, 'license_keys')}${forceIndex(db, 'license_keys', ...index)} WHERE ${column} = ?`;
-  const rows = await rawQuery<RowOf<LicenseKey>>(
+  const rows = await rawRows<RowOf<LicenseKey>>(
     db,
     `${selectBy('key_digest')} UNION ${selectBy('folded_digest', 'folded_digest')}`,
     [keyDigest, foldedDigest],
@@ -170,7 +170,7 @@ export async function insertKey(trx: Transaction, key: NewKey): Promise<number> 
 export async function insertMainKeys(trx: Transaction, keys: NewKey[]): Promise<void> {
   const ids = await insertCounted(trx, 'license_keys', keys.map(fieldsToRow));
   // A subquery would lock the gap behind the keys, where other transactions insert theirs.
-  await rawExecute(
+  await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET main_key_id = CASE id ${'WHEN ? THEN ? '.repeat(keys.length)}END
@@ -253,7 +253,7 @@ export async function countSlotsByKeys(
 ): Promise<Map<number, Map<number | null, number>>> {
   const counts = new Map<number, Map<number | null, number>>();
   if (licenseIds.length === 0) return counts;
-  const rows = await rawQuery<{ license_id: number; key_id: number | null; n: number }>(
+  const rows = await rawRows<{ license_id: number; key_id: number | null; n: number }>(
     db,
     `SELECT license_id, key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', ...licenseIndex('activations'))}
@@ -268,7 +268,7 @@ export async function countSlotsByKeys(
 /** Counts the slots taken by each of these keys, none of which is a main key. */
 export async function countSlotsOfKeys(db: Db, ids: number[]): Promise<Map<number, number>> {
   if (ids.length === 0) return new Map();
-  const rows = await rawQuery<{ key_id: number; n: number }>(
+  const rows = await rawRows<{ key_id: number; n: number }>(
     db,
     `SELECT key_id, COUNT(*) AS n
        FROM ${table(db, 'activations')}${forceIndex(db, 'activations', 'key_id', 'free')}
@@ -296,14 +296,14 @@ export async function sampleSealedKeys(
 ): Promise<SealedKey[]> {
   const keys = `${table(db, 'license_keys')}${isSqlite(db) ? '' : forceIndex(db, 'license_keys', 'id')}`;
   const end = async (order: 'ASC' | 'DESC'): Promise<SealedKey[]> => {
-    const [outermost] = await rawQuery<{ id: number }>(
+    const [outermost] = await rawRows<{ id: number }>(
       db,
       `SELECT id FROM ${keys} ORDER BY id ${order} LIMIT 1`,
       [],
     );
     const { id = 0 } = outermost ?? {};
     const within = order === 'ASC' ? [id, id + (among ?? 0)] : [Math.max(0, id - (among ?? 0)), id];
-    return rawQuery<SealedKey>(
+    return rawRows<SealedKey>(
       db,
       `SELECT id, license_id AS licenseId, key_digest AS keyDigest, key_sealed AS keySealed FROM ${keys}
         WHERE key_sealed IS NOT NULL${among === undefined ? '' : ' AND id BETWEEN ? AND ?'}

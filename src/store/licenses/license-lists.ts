@@ -1,6 +1,6 @@
 import { chunksOf, inChunks } from '../../base/chunks';
 import { isSqlite, table, type Db } from '../engine/database';
-import { forceIndex, rawQuery } from '../engine/statements';
+import { forceIndex, rawRows } from '../engine/statements';
 import { toSqlTime } from '../engine/time';
 import {
   type LicenseFilter,
@@ -107,7 +107,7 @@ async function findBound(
   for (const { from, range } of pieces) {
     const where = all([...range, ...(after === undefined ? [] : [beyond(order, 'l.id', after, false)])]);
     const sql = `SELECT l.id FROM ${from} WHERE ${where.sql} ORDER BY l.expires_at${down} LIMIT ${few}`;
-    ids.push(...(await rawQuery<{ id: number }>(db, sql, where.bindings)).map(({ id }) => id));
+    ids.push(...(await rawRows<{ id: number }>(db, sql, where.bindings)).map(({ id }) => id));
   }
   return ids.sort((a, b) => (order === 'newest' ? b - a : a - b))[limit - 1];
 }
@@ -250,11 +250,7 @@ async function readSorted(
     const select = (conditions: Condition[], part: string) => {
       const { sql, bindings } = all(conditions);
       const from = `${one.from} WHERE ${sql} ORDER BY ${by} ${part}`;
-      return rawQuery<SortedPosition>(
-        db,
-        `SELECT ${one.id} AS id, ${column} AS value FROM ${from}`,
-        bindings,
-      );
+      return rawRows<SortedPosition>(db, `SELECT ${one.id} AS id, ${column} AS value FROM ${from}`, bindings);
     };
     const [edge] = window === undefined ? [] : await select(ranged, `LIMIT 1 OFFSET ${window}`);
     const until = edge === undefined ? [] : [behind(sort, one.id, edge, true)];
@@ -326,7 +322,7 @@ async function pickSorted(
 ): Promise<SortedPosition[]> {
   const found = await inChunks(ids, (chunk) => {
     const where = all([isAmong(chunk), ...checks]);
-    return rawQuery<SortedPosition>(
+    return rawRows<SortedPosition>(
       db,
       `SELECT l.id, l.${sort.column} AS value FROM ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} WHERE ${where.sql}`,
       where.bindings,
@@ -377,7 +373,7 @@ async function findFew(db: Db, ways: Piece[][], few: number): Promise<number[] |
     for (const { driver, id, range } of pieces) {
       const where = all(range);
       const sql = `SELECT ${id} AS id FROM ${driver} WHERE ${where.sql} LIMIT ${few + 1}`;
-      ids.push(...(await rawQuery<{ id: number }>(db, sql, where.bindings)).map((row) => row.id));
+      ids.push(...(await rawRows<{ id: number }>(db, sql, where.bindings)).map((row) => row.id));
       if (ids.length > few) break;
     }
     if (ids.length <= few) return [...new Set(ids)];
@@ -390,7 +386,7 @@ async function areAtMost(db: Db, pieces: Piece[], most: number): Promise<boolean
   let left = most;
   for (const { driver, range } of pieces) {
     const where = all(range);
-    const [found] = await rawQuery<{ n: number }>(
+    const [found] = await rawRows<{ n: number }>(
       db,
       `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${driver} WHERE ${where.sql} LIMIT ${left + 1}) counted`,
       where.bindings,
@@ -528,7 +524,7 @@ async function read(
     const before = isSqlite(db) ? 'SELECT * FROM (' : '(';
     const sql = some.map((select) => `${before}${select.sql} LIMIT ${most})`).join(' UNION ALL ');
     const bindings = some.flatMap((select) => select.bindings);
-    return rawQuery<LicensePosition & { piece: number }>(db, sql, bindings);
+    return rawRows<LicensePosition & { piece: number }>(db, sql, bindings);
   };
   const once = selects.filter(({ repeats }) => !repeats);
   const rows = once.length === 0 ? [] : await readAll(once, limit);

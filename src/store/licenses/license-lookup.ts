@@ -5,7 +5,7 @@ import {
   licenseIndex,
   orderedJoin,
   placeholders,
-  rawQuery,
+  rawRows,
 } from '../engine/statements';
 import type { AfterExpiry } from '../catalogue';
 import type { LicenseTerms } from './licenses';
@@ -163,7 +163,7 @@ function readTerms(
   ];
   const { text, bindings } = joinSql(selects, ' UNION ALL ');
   const isOfOneKind = [...wanted.values()].every((spelled) => spelled.length <= 1);
-  return rawQuery(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
+  return rawRows(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
 }
 
 type DigestColumn = 'key_digest' | 'folded_digest';

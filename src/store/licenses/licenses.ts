@@ -14,8 +14,8 @@ import {
   likePattern,
   orderedJoin,
   placeholders,
-  rawExecute,
-  rawQuery,
+  rawChange,
+  rawRows,
   tableBy,
 } from '../engine/statements';
 import { fieldsToRow, rowToFields, type RowOf } from '../engine/row-fields';
@@ -77,7 +77,7 @@ export type NewLicense = Omit<Terms, keyof Renewing> &
 const FIRST_REVISION = 1;
 
 /** Validate calls to record on a licence; several calls for the same licence are merged. */
-export interface Check {
+export interface LicenseCheck {
   licenseId: number;
   calls: number;
   at: Date;
@@ -199,8 +199,8 @@ export async function lockLicenses(
   const licenses = table(trx, 'licenses');
   const isAnyOf = `WHERE id IN (${placeholders(ids.length)})`;
   // SQLite has no FOR UPDATE, and Knex starts deferred transactions: a write takes the write lock.
-  if (isSqlite(trx)) await rawExecute(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
-  const rows = await rawQuery<RowOf<LockedLicense>>(
+  if (isSqlite(trx)) await rawChange(trx, `UPDATE ${licenses} SET id = id ${isAnyOf}`, ids);
+  const rows = await rawRows<RowOf<LockedLicense>>(
     trx,
     isSqlite(trx)
       ? `SELECT * FROM ${licenses} ${isAnyOf}`
@@ -306,7 +306,7 @@ export async function countLicensesOnPlans(
 export async function incrementRevisions(trx: Transaction, changes: Map<number, number>): Promise<void> {
   if (changes.size === 0) return;
   const bindings: (string | number)[] = [];
-  await rawExecute(
+  await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')} SET revision = revision + ${byId([...changes], bindings)}
       WHERE id IN (${placeholders(changes.size)})`,
@@ -326,7 +326,7 @@ export async function takeFreeSlots(
   if (slots.size === 0) return;
   const bindings: (string | number)[] = [];
   const wanted = (): string => byId([...slots], bindings);
-  const changed = await rawExecute(
+  const changed = await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = activations_used + ${wanted()}, revision = revision + ${raised(slots, changes, bindings)}
@@ -350,7 +350,7 @@ export async function adjustSlotCounts(
   const bindings: (string | number)[] = [];
   // The column is unsigned on MySQL, which fails on a sum below 0.
   const moved = (): string => `CAST(activations_used AS SIGNED) + ${byId([...slots], bindings)}`;
-  await rawExecute(
+  await rawChange(
     trx,
     `UPDATE ${table(trx, 'licenses')}${forceIndex(trx, 'licenses')}
         SET activations_used = CASE WHEN ${moved()} < 0 THEN 0 ELSE ${moved()} END,
@@ -375,11 +375,11 @@ function raised(
 const MAX_CLOCK_SKEW_MS = DAY_MS;
 
 /** Records one check for each licence, locking by id to avoid deadlocks. @throws a lock conflict: nothing was recorded */
-export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
+export async function recordChecks(db: Db, checks: LicenseCheck[]): Promise<void> {
   if (checks.length === 0) return;
   const ordered = [...checks].sort((a, b) => a.licenseId - b.licenseId);
   const bindings: (string | number)[] = [];
-  const each = (value: (check: Check) => string | number): string =>
+  const each = (value: (check: LicenseCheck) => string | number): string =>
     byId(
       ordered.map((check) => [check.licenseId, value(check)]),
       bindings,
@@ -400,7 +400,7 @@ export async function recordChecks(db: Db, checks: Check[]): Promise<void> {
        last_check_at = CASE WHEN ${isLater()} THEN last_check_at ELSE ${at()} END
      WHERE id ${inListSql(ordered.length)}`;
   for (const { licenseId } of ordered) bindings.push(licenseId);
-  await rawExecute(db, sql, bindings, { prepared: checks.length === 1 });
+  await rawChange(db, sql, bindings, { prepared: checks.length === 1 });
 }
 
 /** Deletes locked licences that an import created and that were never used, with all their stored data. */

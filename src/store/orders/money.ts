@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db, type Transaction } from '../engine/database';
-import { forceIndex, inListSql, rawExecute, rawQuery } from '../engine/statements';
+import { forceIndex, inListSql, rawChange, rawRows } from '../engine/statements';
 import { fromSqlTime } from '../engine/time';
 
 /** Sums of payments and refunds by UTC month, shop and currency, so that no page adds up the events of all orders. */
@@ -32,7 +32,7 @@ export function addMoney(trx: Transaction, event: { orderId: number; identity: s
 
 /** Recounts all sums, such as after an import. */
 export async function recountMoney(trx: Transaction): Promise<void> {
-  await rawExecute(trx, `DELETE FROM ${table(trx, 'money_sums')}`, []);
+  await rawChange(trx, `DELETE FROM ${table(trx, 'money_sums')}`, []);
   await addMoneyOf(trx, '', '1 = 1', []);
 }
 
@@ -50,7 +50,7 @@ async function addMoneyOf(
   const [onKey, added, earlier] = isSqlite(trx)
     ? ['ON CONFLICT (month, shop, currency) DO UPDATE SET', (name: string) => `excluded.${name}`, 'MIN']
     : ['ON DUPLICATE KEY UPDATE', (name: string) => `VALUES(${name})`, 'LEAST'];
-  await rawExecute(
+  await rawChange(
     trx,
     `INSERT INTO ${table(trx, 'money_sums')} (month, shop, currency, paid, refunded, first_at)
      SELECT SUBSTR(e.at, 1, 7), o.shop, e.currency,
@@ -86,7 +86,7 @@ export async function sumMoney(
   db: Db,
   from: string,
 ): Promise<Pick<MoneySum, 'month' | 'currency' | 'paid' | 'refunded'>[]> {
-  const rows = await rawQuery<{
+  const rows = await rawRows<{
     month: string;
     currency: string;
     paid: number | string;
@@ -103,7 +103,7 @@ export async function sumMoney(
 
 /** Returns when the first amount was received; undefined if none was received yet. */
 export async function findFirstMoney(db: Db): Promise<Date | undefined> {
-  const [row] = await rawQuery<{ at: string | null }>(
+  const [row] = await rawRows<{ at: string | null }>(
     db,
     `SELECT MIN(first_at) AS at FROM ${table(db, 'money_sums')}`,
     [],

@@ -13,7 +13,7 @@ export interface ShopMessage {
   digest: string;
   /** the sender's name for this type of message */
   type: string;
-  /** a MessageResult (orders/receive.ts) */
+  /** a MessageResult (orders/inbox.ts) */
   result: string;
   reason: string | null;
   orderId: number | null;

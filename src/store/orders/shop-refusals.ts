@@ -1,5 +1,5 @@
 import { isSqlite, table, type Db } from '../engine/database';
-import { rawExecute, rawQuery, tableBy } from '../engine/statements';
+import { rawChange, rawRows, tableBy } from '../engine/statements';
 
 /** The number of messages that a receiver refused on a UTC day because of their signature. */
 
@@ -15,7 +15,7 @@ export async function addRefused(db: Db, { shop, day, times }: RefusedDay): Prom
   const more = isSqlite(db)
     ? 'ON CONFLICT (shop, day) DO UPDATE SET times = times + excluded.times'
     : 'ON DUPLICATE KEY UPDATE times = times + VALUES(times)';
-  await rawExecute(
+  await rawChange(
     db,
     `INSERT INTO ${table(db, 'shop_refusals')} (shop, day, times) VALUES (?, ?, ?) ${more}`,
     [shop, day, times],
@@ -25,7 +25,7 @@ export async function addRefused(db: Db, { shop, day, times }: RefusedDay): Prom
 /** Lists the counts, newest day first. @param since the first day to list @param shop undefined: all shops */
 export async function listRefusedDays(db: Db, since: string, shop?: string): Promise<RefusedDay[]> {
   const [where, values] = shop === undefined ? ['', []] : [' AND shop = ?', [shop]];
-  return rawQuery<RefusedDay>(
+  return rawRows<RefusedDay>(
     db,
     `SELECT shop, day, times FROM ${table(db, 'shop_refusals')} WHERE day >= ?${where} ORDER BY day DESC, shop`,
     [since, ...values],

@@ -3,7 +3,7 @@ import { german } from './de/texts';
 import { english } from './en/texts';
 import type { OperatorTexts, Texts } from './texts';
 
-/** The languages of operators, all of which are also languages of customers. */
+/** The message catalogues (i18n) of operators, by languages, all of which are also languages of customers. */
 const LIST = {
   get en() {
     return english;

@@ -6,7 +6,7 @@ import type { Db } from '../../store/engine/database';
 import { importError } from '../refusals';
 import { oneKey, openFile, type RowReader } from './file-source';
 import type { MovingSource, ReadColumn, TableOptions } from './source';
-import { referenceFromKey, SkippedRowError, sitesOf, type SourceTable } from './table';
+import { referenceFromKey, SkippedRow, sitesOf, type SourceTable } from './table';
 
 /** The source for a table of any other system. Its column names suggest the fields, and the seller may correct them. */
 
@@ -153,7 +153,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
   return {
     id(row) {
       const key = row.text('key');
-      if (key === '') throw new SkippedRowError('no-key');
+      if (key === '') throw new SkippedRow('no-key');
       return referenceFromKey(key);
     },
     customer: (row) => row.text('customer'),
@@ -162,7 +162,7 @@ async function readerOf(db: Db, options: TableOptions): Promise<RowReader<CsvTar
       const [product, plan] = [row.text('product') || options.product, row.text('plan') || options.plan];
       const key = [product, plan].filter(Boolean).join(':') || ALL;
       if (product === undefined && key === ALL && (table.has('product') || table.has('plan')))
-        throw new SkippedRowError('no-product');
+        throw new SkippedRow('no-product');
       const known = spelled.get(key.toLowerCase());
       if (known !== undefined) return known;
       const name = plan || product || 'Licences';

@@ -12,7 +12,7 @@ import type { Transaction } from '../../store/engine/database';
 import { insertEvents, type LicenseEvent } from '../../store/events';
 import type { Row } from '../../store/export';
 import { findRows, updateRows } from '../../store/import';
-import { findImported, insertImported, setImportBaseline } from '../../store/imports';
+import { findImported, insertImported, setBaseline } from '../../store/imports';
 import {
   findKeysByDigests,
   findKeysByFoldedDigests,
@@ -459,7 +459,7 @@ async function changeSome(job: ApplyState, some: Later[]): Promise<void> {
     // A field that keeps a value from here is still compared with the value that was imported before.
     const next = wasHere ? nextBaseline(wanted, brought, [...changed, ...equal]) : brought;
     if (moved.length > 0) next.moved = { ...next.moved, ...Object.fromEntries(moved) };
-    await setImportBaseline(trx, licenseId, writeBrought(job.importId, next));
+    await setBaseline(trx, licenseId, writeBrought(job.importId, next));
   }
   await updateRows(trx, 'licenses', changes);
   await insertEvents(trx, events);

@@ -9,7 +9,7 @@ import type { CatalogueProduct } from '../../licensing/catalogue';
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { listReleases } from '../../store/releases';
-import { momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
+import { momentOf, openSiteTables, trimmed, type SiteTables } from './site-tables';
 
 /** Reads the versions of Akeeba Release System, and finds their packages on the site's disk. */
 
@@ -57,12 +57,12 @@ export async function readArsReleases(
   const byCategory = new Map<string, Row[]>();
   for await (const row of tables.read('ars_releases', NEEDED.ars_releases, ['id']))
     if (Number(row.published) === 1) {
-      const category = columnText(row.category_id);
+      const category = trimmed(row.category_id);
       byCategory.set(category, [...(byCategory.get(category) ?? []), row]);
     }
   const known = new Set<string>();
   for await (const category of tables.read('ars_categories', NEEDED.ars_categories, ['id'])) {
-    const [id, title] = [columnText(category.id), columnText(category.title)];
+    const [id, title] = [trimmed(category.id), trimmed(category.title)];
     known.add(id);
     const releases = byCategory.get(id) ?? [];
     if (releases.length === 0) continue;
@@ -75,14 +75,14 @@ export async function readArsReleases(
     }
     const here = new Set((await listReleases(db, product.id)).map(({ version }) => version));
     const sorted = releases
-      .map((row) => ({ row, version: columnText(row.version) }))
+      .map((row) => ({ row, version: trimmed(row.version) }))
       .filter(({ version }) => {
         if (!isVersion(version)) leaveOut(version, 'this service does not accept it as a version');
         return isVersion(version);
       })
       .sort((a, b) => compareVersions(a.version, b.version));
     for (const { row, version } of sorted) {
-      const zips = zipsOf(items.get(columnText(row.id)) ?? []);
+      const zips = zipsOf(items.get(trimmed(row.id)) ?? []);
       const [item, ...others] = zips;
       found.environments.set(product.id, environmentsOf(item, environments));
       if (here.has(version)) continue;
@@ -90,8 +90,8 @@ export async function readArsReleases(
       else if (others.length > 0)
         leaveOut(version, 'it has several zip files: publish the right one yourself');
       else {
-        const file = fileOf(root, columnText(category.directory), columnText(item.filename));
-        const fault = await faultOf(file, columnText(item.sha256));
+        const file = fileOf(root, trimmed(category.directory), trimmed(item.filename));
+        const fault = await faultOf(file, trimmed(item.sha256));
         if (fault !== undefined) leaveOut(version, fault);
         else
           found.releases.push({
@@ -99,7 +99,7 @@ export async function readArsReleases(
             productId: product.id,
             version,
             file: file as string,
-            changelog: plainText(columnText(row.notes)),
+            changelog: plainText(trimmed(row.notes)),
             date: momentOf(row.created),
           });
       }
@@ -115,8 +115,8 @@ async function readElements(tables: SiteTables): Promise<Map<string, Set<string>
   const elements = new Map<string, Set<string>>();
   if (!tables.has('ars_updatestreams', 'element')) return elements;
   for await (const row of tables.read('ars_updatestreams', ['id', 'category', 'element'], ['id'])) {
-    const category = columnText(row.category);
-    elements.set(category, (elements.get(category) ?? new Set()).add(columnText(row.element)));
+    const category = trimmed(row.category);
+    elements.set(category, (elements.get(category) ?? new Set()).add(trimmed(row.element)));
   }
   return elements;
 }
@@ -125,7 +125,7 @@ async function readEnvironments(tables: SiteTables): Promise<Map<string, string>
   const titles = new Map<string, string>();
   if (tables.has('ars_environments', 'xmltitle'))
     for await (const row of tables.read('ars_environments', ['id', 'xmltitle'], ['id']))
-      titles.set(columnText(row.id), columnText(row.xmltitle));
+      titles.set(trimmed(row.id), trimmed(row.xmltitle));
   return titles;
 }
 
@@ -133,8 +133,8 @@ async function readItems(tables: SiteTables): Promise<Map<string, Row[]>> {
   const items = new Map<string, Row[]>();
   const columns = [...NEEDED.ars_items, 'sha256', 'updatestream', 'environments'];
   for await (const row of tables.read('ars_items', columns, ['id']))
-    if (Number(row.published) === 1 && row.type === 'file' && /\.zip$/i.test(columnText(row.filename)))
-      items.set(columnText(row.release_id), [...(items.get(columnText(row.release_id)) ?? []), row]);
+    if (Number(row.published) === 1 && row.type === 'file' && /\.zip$/i.test(trimmed(row.filename)))
+      items.set(trimmed(row.release_id), [...(items.get(trimmed(row.release_id)) ?? []), row]);
   return items;
 }
 
@@ -164,7 +164,7 @@ function productOf(
 
 function environmentsOf(item: Row | undefined, titles: Map<string, string>): string[] {
   try {
-    const ids = JSON.parse(columnText(item?.environments) || '[]') as unknown;
+    const ids = JSON.parse(trimmed(item?.environments) || '[]') as unknown;
     return Array.isArray(ids) ? ids.flatMap((id) => titles.get(String(id)) ?? []) : [];
   } catch {
     return [];

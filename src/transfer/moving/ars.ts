@@ -1,8 +1,8 @@
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
-import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Entitlement } from './rights';
-import { openSiteTables, columnText, type SiteTables } from './site-tables';
-import { openRights, type EntitlementsByUser } from './subscriptions';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Right } from './rights';
+import { openSiteTables, trimmed, type SiteTables } from './site-tables';
+import { openRights, type RightsByUser } from './subscriptions';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourceKey } from './source';
 
 /**
@@ -35,12 +35,12 @@ async function open({ db, sitePrefix, confirmed, now, ...map }: SourceContext): 
 
 async function* readItems(
   tables: SiteTables,
-  rights: EntitlementsByUser,
+  rights: RightsByUser,
   map: KeyAssignmentRules,
 ): AsyncGenerator<SourceItem> {
   const keys = await readKeys(tables);
   const plans = new Map(rights.plans.map((plan) => [plan.key, plan]));
-  let batch: { user: number; rights: Entitlement[] }[] = [];
+  let batch: { user: number; rights: Right[] }[] = [];
   const flush = async function* (): AsyncGenerator<SourceItem> {
     const users = new Map(
       (
@@ -89,9 +89,9 @@ async function lastUses(tables: SiteTables, batch: { user: number }[]): Promise<
   return tables.latest('ars_log', 'user_id', 'accessed_on', users, { authorized: 1 });
 }
 
-function withCustomer(right: Entitlement, user: Row | undefined): Entitlement {
-  const customer = columnText(user?.email) || null;
-  const customerName = columnText(user?.name) || null;
+function withCustomer(right: Right, user: Row | undefined): Right {
+  const customer = trimmed(user?.email) || null;
+  const customerName = trimmed(user?.name) || null;
   return { ...right, license: { ...right.license, customer, customerName } };
 }
 
@@ -108,7 +108,7 @@ async function readKeys(tables: SiteTables): Promise<Map<number, Keys>> {
   if (flag === undefined) throw importError('no-flag', [`${tables.prefix}ars_dlidlabels`], { field: 'from' });
   const byUser = new Map<number, Keys>();
   for await (const row of tables.read('ars_dlidlabels', [...NEEDED.ars_dlidlabels, flag], ['id'])) {
-    const [id, user, key] = [Number(row.id), Number(row.user_id), columnText(row.dlid)];
+    const [id, user, key] = [Number(row.id), Number(row.user_id), trimmed(row.dlid)];
     if (key === '') continue;
     const of = byUser.get(user) ?? { rows: [], keys: [], ended: [] };
     const ended = Number(row[flag]) !== 1;

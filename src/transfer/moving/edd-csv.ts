@@ -1,6 +1,6 @@
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { referenceFromKey, SkippedRowError, sitesOf, type SourceRow } from './table';
+import { referenceFromKey, SkippedRow, sitesOf, type SourceRow } from './table';
 
 /**
  * Easy Digital Downloads, Software Licensing: its own export of licences (class EDD_SL_License_Export). Headings are in
@@ -53,7 +53,7 @@ const reader: RowReader<Field> = {
   customer: (row) => row.text('email'),
   plan: (row) => {
     const product = row.text('product');
-    if (product === '') throw new SkippedRowError('no-product');
+    if (product === '') throw new SkippedRow('no-product');
     const price = row.text('price');
     return price === ''
       ? { key: product, name: product, product }
@@ -62,7 +62,7 @@ const reader: RowReader<Field> = {
   isEnded: (row) => stateOf(row) === 'revoked',
   *read(row) {
     const key = row.text('key');
-    if (key === '') throw new SkippedRowError('no-key');
+    if (key === '') throw new SkippedRow('no-key');
     yield oneKey(key, {
       customer: row.text('email') || null,
       customerName: row.text('name') || null,

@@ -1,6 +1,6 @@
 import { importError } from '../refusals';
 import { SharedKeys } from './shared-keys';
-import { SourceTable, isIdOfKey, SkippedRowError, type SourceRow, type TableRules } from './table';
+import { SourceTable, isIdOfKey, SkippedRow, type SourceRow, type TableRules } from './table';
 import type {
   MovingSource,
   OpenSource,
@@ -32,13 +32,15 @@ type FilePlan = Pick<SourcePlan, 'key' | 'name' | 'product' | 'here'>;
 
 /** The interpretation of one file's rows. */
 export interface RowReader<F extends string> {
-  /** Returns the source's id, or `referenceFromKey`; rows with the same id are one licence. @throws SkippedRowError */
+  /** Returns the source's id, or `referenceFromKey`; rows with the same id are one licence. @throws SkippedRow */
   id(row: SourceRow<F>, table: SourceTable<F>): string;
-  /** Returns the row's customer. In a table without ids (`referenceFromKey`), another customer's rows are another licence */
+  /**
+   * Returns the row's customer. In a table without ids (`referenceFromKey`), another customer's rows are another licence
+   */
   customer?(row: SourceRow<F>): string;
   /** Returns the row's order, empty if unknown. A row that `isEnded` ends only rows of its own order */
   order?(row: SourceRow<F>): string;
-  /** Returns the row's plan. @throws SkippedRowError */
+  /** Returns the row's plan. @throws SkippedRow */
   plan(row: SourceRow<F>, table: SourceTable<F>): FilePlan;
   /** Reports whether the row is refunded or revoked; it then wins over other rows of its id, or of its `order` */
   isEnded(row: SourceRow<F>): boolean;
@@ -48,7 +50,7 @@ export interface RowReader<F extends string> {
   note?(row: SourceRow<F>, id: string, table: SourceTable<F>): void;
   /** Returns remarks about the whole table */
   remarks?(table: SourceTable<F>): SourceItem[];
-  /** Reads a row's licence and its remarks. @throws SkippedRowError */
+  /** Reads a row's licence and its remarks. @throws SkippedRow */
   read(
     row: SourceRow<F>,
     id: string,
@@ -79,7 +81,7 @@ export async function openFile<F extends string>(
         plan: filePlan(reader, row, opened),
         isEnded: reader.isEnded(row),
       }));
-      if (found instanceof SkippedRowError) return;
+      if (found instanceof SkippedRow) return;
       const { id, plan, isEnded } = found;
       if (!plans.has(plan.key)) plans.set(plan.key, planOf(plan));
       if (plans.size > MAX_PLANS) throw importError('many-plans', [String(MAX_PLANS)], { field: 'file' });
@@ -144,13 +146,13 @@ async function* itemsOf<F extends string>(
         const best = chosen.get(id);
         const isOther = best !== undefined && Math.floor(best / 10) !== line;
         const isShared = reader.customer !== undefined && isIdOfKey(id);
-        if (isOther && !isShared) throw new SkippedRowError('other-row');
+        if (isOther && !isShared) throw new SkippedRow('other-row');
         const read = [...reader.read(row, id, table)];
         // Report an unreadable row instead, because it might have been the right one.
-        if (isOther) throw new SkippedRowError('other-row');
+        if (isOther) throw new SkippedRow('other-row');
         return read.map((item): SourceItem => ('keys' in item ? { ...item, id, row: line, plan } : item));
       });
-      if (items instanceof SkippedRowError) yield { row: line, leftOut: items.reason };
+      if (items instanceof SkippedRow) yield { row: line, leftOut: items.reason };
       else yield* items;
     }
 }
@@ -161,15 +163,15 @@ function filePlan<F extends string>(
   table: SourceTable<F>,
 ): FilePlan {
   const plan = reader.plan(row, table);
-  if (plan.key.length > MAX_PLAN) throw new SkippedRowError('long-plan', String(MAX_PLAN));
+  if (plan.key.length > MAX_PLAN) throw new SkippedRow('long-plan', String(MAX_PLAN));
   return plan;
 }
 
-function orLeftOut<T>(read: () => T): T | SkippedRowError {
+function orLeftOut<T>(read: () => T): T | SkippedRow {
   try {
     return read();
   } catch (error) {
-    if (error instanceof SkippedRowError) return error;
+    if (error instanceof SkippedRow) return error;
     throw error;
   }
 }

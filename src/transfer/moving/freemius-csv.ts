@@ -1,6 +1,6 @@
 import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type People } from './people';
-import { referenceFromKey, SkippedRowError } from './table';
+import { referenceFromKey, SkippedRow } from './table';
 
 /**
  * Freemius: the table that its importer takes and its exporter for EDD writes (FS_EDD_Export), or a table of its API's
@@ -44,7 +44,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
       const plan = row.text('plan');
       const name = product === '' ? `Plan ${plan}` : `Product ${product}`;
       if (plan !== '') return { key: plan, name, product: name };
-      if (product === '') throw new SkippedRowError('no-product');
+      if (product === '') throw new SkippedRow('no-product');
       return { key: product, name, product: name };
     },
     isEnded: (row) => row.isSet('cancelled'),
@@ -54,7 +54,7 @@ function readerOf(people: People | undefined): RowReader<Field> {
     ],
     *read(row) {
       const key = row.text('key');
-      if (key === '') throw new SkippedRowError('no-key');
+      if (key === '') throw new SkippedRow('no-key');
       const user = people?.users.get(row.text('user'));
       yield oneKey(key, {
         customer: row.text('email') || (user?.email ?? null),

@@ -1,7 +1,7 @@
 import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { referenceFromKey, SkippedRowError, type SourceRow } from './table';
+import { referenceFromKey, SkippedRow, type SourceRow } from './table';
 
 /**
  * Gumroad: its export of sales (Exports::PurchaseExportService). A subscription has one row per charge, all with the
@@ -69,13 +69,13 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
   return {
     // The charges of a subscription share its key, but have separate ids.
     id: (row) => {
-      if (row.text('id') === 'Totals') throw new SkippedRowError('totals');
-      if (row.text('key') === '') throw new SkippedRowError('no-license-key');
+      if (row.text('id') === 'Totals') throw new SkippedRow('totals');
+      if (row.text('key') === '') throw new SkippedRow('no-license-key');
       return referenceFromKey(row.text('key'));
     },
     plan: (row) => {
       const product = row.text('product');
-      if (product === '') throw new SkippedRowError('no-product');
+      if (product === '') throw new SkippedRow('no-product');
       const variants = row.text('variants').replace(/^\((.*)\)$/, '$1');
       return variants === ''
         ? { key: product, name: product, product }
@@ -92,7 +92,7 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
       sales.set(id, sale);
     },
     *read(row, id, table) {
-      if (row.isSet('preorder')) throw new SkippedRowError('preorder');
+      if (row.isSet('preorder')) throw new SkippedRow('preorder');
       const giftee = row.text('giftee');
       const { times, recurrence, ended } = sales.get(id) ?? {
         times: [timeOf(row)],
@@ -104,14 +104,14 @@ function readerOf(sales: Map<string, Charges>): RowReader<Field> {
         .map(([text, field]) => table.dateOf(text, field).getTime());
       const isTrial = times.every(([, , one]) => one);
       const period = Object.hasOwn(PERIODS, recurrence) ? PERIODS[recurrence] : undefined;
-      if (recurrence !== '' && period === undefined) throw new SkippedRowError('recurrence');
+      if (recurrence !== '' && period === undefined) throw new SkippedRow('recurrence');
       const goesOn = period !== undefined && ended === '' && charged.length > 0;
       const expiresAt = goesOn
         ? endAfter(new Date(Math.max(...charged)), isTrial ? TRIAL : period)
         : ended === ''
           ? null
           : table.dateOf(ended, 'ended');
-      if (expiresAt === undefined) throw new SkippedRowError('bad-end');
+      if (expiresAt === undefined) throw new SkippedRow('bad-end');
       const status = endedAs(row) ?? 'active';
       if (goesOn && status === 'active')
         yield {

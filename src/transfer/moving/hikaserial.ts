@@ -1,7 +1,7 @@
 import { decodeHTMLStrict } from 'entities';
 import { canonicalKey, isNativeKey } from '../../licensing/core/keys';
 import type { Row } from '../../store/export';
-import { openSiteTables, columnText, type SiteTables } from './site-tables';
+import { openSiteTables, trimmed, type SiteTables } from './site-tables';
 import type { MovingSource, OpenSource, SourceContext, SourceItem, SourcePlan } from './source';
 
 /**
@@ -63,7 +63,7 @@ async function open({ db, sitePrefix }: SourceContext): Promise<OpenSource> {
   };
   const plans = new Map<string, SourcePlan>();
   for await (const { row, plan } of serialsOf(site))
-    if (site.sold.has(columnText(row.serial_status)) && !plans.has(plan.key))
+    if (site.sold.has(trimmed(row.serial_status)) && !plans.has(plan.key))
       plans.set(plan.key, {
         ...plan,
         product: plan.name,
@@ -86,7 +86,7 @@ async function readSoldStates(tables: SiteTables): Promise<Set<string>> {
         Object.keys(names),
       )
     : [];
-  const set = new Map(rows.map((row) => [columnText(row.config_namekey), columnText(row.config_value)]));
+  const set = new Map(rows.map((row) => [trimmed(row.config_namekey), trimmed(row.config_value)]));
   return new Set(Object.entries(names).map(([name, usual]) => set.get(name) || usual));
 }
 
@@ -99,7 +99,7 @@ async function readNames(
   const names = new Map<string, string>();
   if (tables.has(table))
     for await (const row of tables.read(table, [id, name], [id]))
-      names.set(columnText(row[id]), columnText(row[name]));
+      names.set(trimmed(row[id]), trimmed(row[name]));
   return names;
 }
 
@@ -111,8 +111,8 @@ async function readOnlyProducts(tables: SiteTables): Promise<Map<string, string>
       ['pack_id', 'product_id'],
       ['pack_id', 'product_id'],
     )) {
-      const pack = columnText(pack_id);
-      products.set(pack, (products.get(pack) ?? new Set()).add(columnText(product_id)));
+      const pack = trimmed(pack_id);
+      products.set(pack, (products.get(pack) ?? new Set()).add(trimmed(product_id)));
     }
   return new Map(
     [...products].flatMap(([pack, all]) => (all.size === 1 ? [[pack, [...all][0] as string] as const] : [])),
@@ -138,7 +138,7 @@ async function withOthers(site: Site, rows: Row[]): Promise<Serial[]> {
       site.tables.has(table) && ids.length > 0
         ? await site.tables.find(table, [id, ...columns], id, ids)
         : [];
-    return new Map(found.map((row) => [columnText(row[id]), row]));
+    return new Map(found.map((row) => [trimmed(row[id]), row]));
   };
   const users = await by('hikashop_user', 'user_id', 'serial_user_id', ['user_email']);
   const orders = await by('hikashop_order', 'order_id', 'serial_order_id', ['order_status', 'order_number']);
@@ -146,24 +146,24 @@ async function withOthers(site: Site, rows: Row[]): Promise<Serial[]> {
     ...['product_id', 'order_product_name'],
   ]);
   return rows.map((row) => {
-    const email = users.get(columnText(row.serial_user_id))?.user_email;
+    const email = users.get(trimmed(row.serial_user_id))?.user_email;
     return {
       row,
-      plan: planOf(site, row, bought.get(columnText(row.serial_order_product_id))),
-      email: columnText(email) || undefined,
-      order: orders.get(columnText(row.serial_order_id)),
+      plan: planOf(site, row, bought.get(trimmed(row.serial_order_product_id))),
+      email: trimmed(email) || undefined,
+      order: orders.get(trimmed(row.serial_order_id)),
     };
   });
 }
 
 /** Returns the product bought. For a serial of a whole order, it is the only product that delivers the serial's pack. */
 function planOf({ packs, onlyProducts, products }: Site, row: Row, bought: Row | undefined) {
-  const pack = columnText(row.serial_pack_id);
-  const product = columnText(bought?.product_id) || onlyProducts.get(pack);
+  const pack = trimmed(row.serial_pack_id);
+  const product = trimmed(bought?.product_id) || onlyProducts.get(pack);
   if (product === undefined || product === '0')
     return { key: `pack:${pack}`, name: packs.get(pack) || `Pack ${pack}` };
   const name =
-    products.get(product) || plainText(columnText(bought?.order_product_name)) || `Product ${product}`;
+    products.get(product) || plainText(trimmed(bought?.order_product_name)) || `Product ${product}`;
   return { key: product, name };
 }
 
@@ -173,8 +173,8 @@ async function* readItems(site: Site): AsyncGenerator<SourceItem, void> {
 
 function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem {
   const id = Number(row.serial_id);
-  if (!sold.has(columnText(row.serial_status))) return { row: id, leftOut: 'stock' };
-  const lines = plainText(columnText(row.serial_data))
+  if (!sold.has(trimmed(row.serial_status))) return { row: id, leftOut: 'stock' };
+  const lines = plainText(trimmed(row.serial_data))
     .split('\n')
     .filter((line) => line !== '');
   const whole = canonicalKey(lines.join('\n'));
@@ -185,8 +185,8 @@ function itemOf({ sold }: Site, { row, plan, email, order }: Serial): SourceItem
       leftOut: lines.length === 0 ? 'empty-serial' : 'several-lines',
     };
   const assigned = Number(row.serial_assign_date);
-  const isRefunded = REFUNDED.has(columnText(order?.order_status).toLowerCase());
-  const number = columnText(order?.order_number) || columnText(row.serial_order_id);
+  const isRefunded = REFUNDED.has(trimmed(order?.order_status).toLowerCase());
+  const number = trimmed(order?.order_number) || trimmed(row.serial_order_id);
   return {
     id: String(id),
     row: id,

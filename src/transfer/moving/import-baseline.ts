@@ -6,7 +6,7 @@ import type { LockedLicense } from '../../store/licenses/licenses';
 import { MERGED_FIELDS, type MergedField, type DesiredLicense } from './desired-license';
 
 /**
- * The values of a licence that the latest run imported, the base of a three-way comparison. A field that still equals
+ * The values of a licence that the latest run imported, the base of a three-way merge. A field that still equals
  * its base here takes the source's change. A field that was changed here stays. Personal texts are stored as digests.
  */
 export interface ImportBaseline extends Partial<Record<MergedField, string | number | null | undefined>> {

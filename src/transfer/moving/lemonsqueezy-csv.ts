@@ -1,6 +1,6 @@
 import { fileSource, oneKey, type RowReader } from './file-source';
 import type { SourceLicense } from './source';
-import { referenceFromKey, SkippedRowError, type SourceRow } from './table';
+import { referenceFromKey, SkippedRow, type SourceRow } from './table';
 
 /**
  * Lemon Squeezy: its licence keys. The columns have the names of the attributes of the API's object `license-keys`
@@ -53,7 +53,7 @@ const reader: RowReader<Field> = {
   customer: (row) => row.text('email'),
   plan: (row) => {
     const product = row.text('product') || row.text('productId');
-    if (product === '') throw new SkippedRowError('no-product');
+    if (product === '') throw new SkippedRow('no-product');
     const variant = row.text('variant');
     // A product without variants has one variant with this name.
     return variant === '' || variant === 'Default'
@@ -63,7 +63,7 @@ const reader: RowReader<Field> = {
   isEnded: (row) => isRefunded(row),
   *read(row, _id, table) {
     const key = row.text('key');
-    if (key === '') throw new SkippedRowError('no-key');
+    if (key === '') throw new SkippedRow('no-key');
     const status = row.status('status', STATES) ?? 'active';
     const order = row.text('order');
     yield oneKey(key, {

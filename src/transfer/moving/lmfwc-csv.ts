@@ -2,7 +2,7 @@ import { endAfter } from './dates';
 import { fileSource, oneKey, type RowReader } from './file-source';
 import { readPeople, type SourceOrder, type People, type SourcePerson } from './people';
 import type { SourceLicense } from './source';
-import { referenceFromKey, SkippedRowError, type SourceRow } from './table';
+import { referenceFromKey, SkippedRow, type SourceRow } from './table';
 
 /**
  * License Manager for WooCommerce, and its fork Digital License Manager: the export of keys, which the plugin decrypts.
@@ -67,16 +67,16 @@ function readerOf(people: People | undefined): RowReader<Field> {
     plan: (row) => {
       const name = row.text('productName');
       const id = row.text('product') || name;
-      if (!isSold(row)) throw new SkippedRowError('stock');
-      if (id === '') throw new SkippedRowError('no-product');
+      if (!isSold(row)) throw new SkippedRow('stock');
+      if (id === '') throw new SkippedRow('no-product');
       return { key: id, name: name || `Product ${id}`, product: name || `Product ${id}` };
     },
     remarks: () => people?.oddRows ?? [],
     isEnded: (row) => orderOf(row)?.isRefunded ?? false,
     *read(row) {
       const key = row.text('key');
-      if (key === '') throw new SkippedRowError('no-key');
-      if (CIPHERTEXT.test(key)) throw new SkippedRowError('encrypted');
+      if (key === '') throw new SkippedRow('no-key');
+      if (CIPHERTEXT.test(key)) throw new SkippedRow('encrypted');
       const order = orderOf(row);
       const person = personOf(row, order, people);
       if (isEmpty(row, 'order')) yield { row: row.line, warning: 'no-order' };
@@ -124,9 +124,9 @@ function endOf(row: SourceRow<Field>, startsAt: Date | undefined): Date | null {
   const end = row.end('end');
   const days = row.text('validFor');
   if (end !== null || days === '' || days === '0') return end;
-  if (!/^\d{1,5}$/.test(days)) throw new SkippedRowError('no-days');
-  if (startsAt === undefined) throw new SkippedRowError('days-from-nowhere');
+  if (!/^\d{1,5}$/.test(days)) throw new SkippedRow('no-days');
+  if (startsAt === undefined) throw new SkippedRow('days-from-nowhere');
   const counted = endAfter(startsAt, `${Number(days)}d`);
-  if (counted === undefined) throw new SkippedRowError('bad-end');
+  if (counted === undefined) throw new SkippedRow('bad-end');
   return counted;
 }

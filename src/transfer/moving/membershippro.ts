@@ -1,8 +1,8 @@
 import type { Row } from '../../store/export';
-import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Entitlement } from './rights';
+import { assignKeys, mapOfKeys, type KeyAssignmentRules, type Right } from './rights';
 import type { SkipReason } from './import-messages';
 import { BEGINS_LATER, OVER, RUNS, sourceStandingOf } from './standing';
-import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
+import { parseEnd, momentOf, openSiteTables, trimmed, type SiteTables } from './site-tables';
 import type {
   MovingSource,
   OpenSource,
@@ -48,20 +48,20 @@ async function readPlans(tables: SiteTables): Promise<SourcePlan[]> {
   const documents = new Map<string, string[]>();
   if (tables.has('osmembership_documents'))
     for await (const row of tables.read('osmembership_documents', ['id', 'title'], ['id']))
-      titles.set(columnText(row.id), columnText(row.title));
+      titles.set(trimmed(row.id), trimmed(row.title));
   if (tables.has('osmembership_plan_documents'))
     for await (const row of tables.read(
       'osmembership_plan_documents',
       ['id', 'plan_id', 'document_id'],
       ['id'],
     )) {
-      const plan = columnText(row.plan_id);
-      documents.set(plan, [...(documents.get(plan) ?? []), columnText(row.document_id)]);
+      const plan = trimmed(row.plan_id);
+      documents.set(plan, [...(documents.get(plan) ?? []), trimmed(row.document_id)]);
     }
   const plans: SourcePlan[] = [];
   const columns = ['id', 'title', 'lifetime_membership', 'subscription_length', 'subscription_length_unit'];
   for await (const row of tables.read('osmembership_plans', columns, ['id'])) {
-    const [key, name] = [columnText(row.id), columnText(row.title)];
+    const [key, name] = [trimmed(row.id), trimmed(row.title)];
     const covers = [...new Set(documents.get(key) ?? [])];
     // Plans with one document are variants of one product. A plan with several documents is a club.
     const product = (covers.length === 1 && titles.get(covers[0] as string)) || name;
@@ -79,7 +79,7 @@ function durationOf({
   if (Number(lifetime_membership) === 1) return null;
   const length = Number(subscription_length);
   if (!Number.isInteger(length) || length < 1) return undefined;
-  switch (columnText(subscription_length_unit)) {
+  switch (trimmed(subscription_length_unit)) {
     case 'D':
       return `${length}d`;
     case 'W':
@@ -132,11 +132,11 @@ async function readKeys(tables: SiteTables): Promise<Map<number, string>> {
   const byUser = new Map<number, string>();
   const columns = [...NEEDED.osmembership_downloadids, 'published'];
   for await (const row of tables.read('osmembership_downloadids', columns, ['id'])) {
-    const key = columnText(row.download_id);
+    const key = trimmed(row.download_id);
     if (key === '') continue;
     const user = userOf(row);
     const isPublished = row.published === null || Number(row.published) === 1;
-    const line = [Number(row.id), isPublished ? 1 : 0, key, columnText(row.domain)].join('\t');
+    const line = [Number(row.id), isPublished ? 1 : 0, key, trimmed(row.domain)].join('\t');
     const before = byUser.get(user);
     byUser.set(user, before === undefined ? line : `${before}\n${line}`);
   }
@@ -162,10 +162,10 @@ function* itemsOf(
   map: KeyAssignmentRules,
   now: Date,
 ): Generator<SourceItem> {
-  const rights = new Map<string, Entitlement>();
+  const rights = new Map<string, Right>();
   for (const row of rows) {
     const id = Number(row.id);
-    const plan = columnText(row.plan_id);
+    const plan = trimmed(row.plan_id);
     const reason = reasonOf(row, plans);
     if (reason !== undefined) {
       yield { row: id, leftOut: reason };
@@ -202,7 +202,7 @@ function* itemsOf(
 
 function reasonOf(row: Row, plans: Map<string, SourcePlan>): SkipReason | undefined {
   if (Number(row.plan_main_record) !== 1) return 'renewal';
-  if (!plans.has(columnText(row.plan_id))) return 'plan-gone';
+  if (!plans.has(trimmed(row.plan_id))) return 'plan-gone';
   if (parseEnd(row.plan_subscription_to_date) === undefined) return 'bad-end';
   switch (Number(row.plan_subscription_status)) {
     case 0:
@@ -217,20 +217,18 @@ function reasonOf(row: Row, plans: Map<string, SourcePlan>): SkipReason | undefi
 /** The first year in which an end means that there is no end. */
 const LIFETIME = 2099;
 
-function rightOf(row: Row, plan: SourcePlan, now: Date): Entitlement {
+function rightOf(row: Row, plan: SourcePlan, now: Date): Right {
   const state = Number(row.plan_subscription_status);
   const end = parseEnd(row.plan_subscription_to_date) ?? undefined;
   // A plan may have become a lifetime plan after it was sold with an end.
   const isLifetime = end === undefined ? plan.duration === null : end.getUTCFullYear() >= LIFETIME;
   const expiresAt = isLifetime ? null : end;
-  const name = [columnText(row.first_name), columnText(row.last_name)]
-    .filter((part) => part !== '')
-    .join(' ');
+  const name = [trimmed(row.first_name), trimmed(row.last_name)].filter((part) => part !== '').join(' ');
   const license: SourceLicense = {
-    id: columnText(row.id),
+    id: trimmed(row.id),
     row: Number(row.id),
     plan: plan.key,
-    customer: columnText(row.email) || null,
+    customer: trimmed(row.email) || null,
     customerName: name || null,
     keys: [],
     status: STATES[state] ?? 'suspended',
@@ -245,8 +243,8 @@ function rightOf(row: Row, plan: SourcePlan, now: Date): Entitlement {
 
 const STATES: Record<number, SourceLicense['status']> = { 1: 'active', 2: 'expired', 4: 'cancelled' };
 
-function isLater(a: Entitlement, b: Entitlement): boolean {
-  const end = ({ license: { expiresAt } }: Entitlement) =>
+function isLater(a: Right, b: Right): boolean {
+  const end = ({ license: { expiresAt } }: Right) =>
     expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
   const [isOver, isOtherOver] = [a.standing === OVER, b.standing === OVER];
   return isOver === isOtherOver ? end(a) > end(b) : isOtherOver;

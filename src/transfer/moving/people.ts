@@ -41,7 +41,7 @@ export interface People {
   orders: Map<string, SourceOrder>;
   /** warnings about rows that are not read, because their number of cells differs from the first line */
   oddRows: SourceWarning[];
-  /** Returns an order's date; undefined if the order has no date. @throws SkippedRowError */
+  /** Returns an order's date; undefined if the order has no date. @throws SkippedRow */
   dateOf(order: SourceOrder): Date | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning
  */
 
 /** A customer's right: the licence to import, without its keys. */
-export interface Entitlement {
+export interface Right {
   license: SourceLicense;
   standing: Standing;
 }
@@ -41,7 +41,7 @@ export interface KeyAssignment {
  * @param rights the rights of one customer, at least one
  */
 export function assignKeys(
-  rights: Entitlement[],
+  rights: Right[],
   keys: SourceKey[],
   plans: Map<string, SourcePlan>,
   { together, leftOut }: KeyAssignmentRules,
@@ -49,14 +49,14 @@ export function assignKeys(
   const licenses = rights.map(({ license }) => license);
   const coming = rights.filter(({ license }) => !leftOut.has(license.plan));
   if (keys.length === 0 || coming.length === 0) return { licenses, warnings: [] };
-  const covers = ({ license }: Entitlement) => plans.get(license.plan)?.covers ?? [];
+  const covers = ({ license }: Right) => plans.get(license.plan)?.covers ?? [];
   const those = (wanted: Standing) => coming.filter(({ standing }) => standing === wanted);
   const running = those(RUNS);
   const candidates = [running, those(BEGINS_LATER), those(OVER)].find((some) => some.length > 0) ?? [];
   const [best] = [...candidates].sort(
     (a, b) => covers(b).length - covers(a).length || later(a, b) || compareIds(a, b),
   );
-  const bearer = best as Entitlement;
+  const bearer = best as Right;
   const covered = new Set(covers(bearer));
   const others = running.filter(
     (right) => right !== bearer && !covers(right).every((one) => covered.has(one)),
@@ -81,16 +81,16 @@ export function assignKeys(
 }
 
 /** Returns a right's end for sorting, which is latest for a right that never ends. */
-function endOf({ license: { expiresAt } }: Entitlement): number {
+function endOf({ license: { expiresAt } }: Right): number {
   return expiresAt === null ? Infinity : (expiresAt?.getTime() ?? 0);
 }
 
-function compareIds(a: Entitlement, b: Entitlement): number {
+function compareIds(a: Right, b: Right): number {
   return a.license.id.localeCompare(b.license.id, 'en', { numeric: true });
 }
 
 /** Compares ends without subtracting them, because Infinity minus Infinity is NaN. */
-function later(a: Entitlement, b: Entitlement): number {
+function later(a: Right, b: Right): number {
   const [one, other] = [endOf(a), endOf(b)];
   return one === other ? 0 : other > one ? 1 : -1;
 }

@@ -119,16 +119,16 @@ export function momentOf(value: SqlValue | undefined): Date | undefined {
 
 /** Parses an end, for a DATE the end of that day. Returns null for an empty value, undefined if it is not a date. */
 export function parseEnd(value: SqlValue | undefined): Date | null | undefined {
-  const text = columnText(value);
+  const text = trimmed(value);
   return text === '' || text === '0' || text.startsWith('0000') ? null : readMoment(value, 'last');
 }
 
 function readMoment(value: SqlValue | undefined, edge: Edge): Date | undefined {
-  const text = columnText(value);
+  const text = trimmed(value);
   return readDate(text, 'iso', edge) ?? readDate(text, 'unix', edge);
 }
 
 /** Returns the trimmed text of a column; empty for null. */
-export function columnText(value: SqlValue | undefined): string {
+export function trimmed(value: SqlValue | undefined): string {
   return value === null || value === undefined ? '' : String(value).trim();
 }

@@ -1,8 +1,8 @@
 import type { Db } from '../../store/engine/database';
 import type { Row } from '../../store/export';
 import { importError } from '../refusals';
-import { parseEnd, momentOf, openSiteTables, columnText, type SiteTables } from './site-tables';
-import type { Entitlement } from './rights';
+import { parseEnd, momentOf, openSiteTables, trimmed, type SiteTables } from './site-tables';
+import type { Right } from './rights';
 import { sourceStandingOf } from './standing';
 import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from './source';
 
@@ -11,12 +11,12 @@ import type { SourceLicense, SourceOmission, SourcePlan, SourceWarning } from '.
  * Subscriptions, Payplans or RD-Subscriptions; a site without one of them has only user groups.
  */
 
-export interface EntitlementsByUser {
+export interface RightsByUser {
   plans: SourcePlan[];
   /** the columns of a component whose tables are not fully known */
   columns?: string[];
   /** Yields each user once */
-  byUser(): AsyncIterable<{ user: number; rights: Entitlement[] } | SourceOmission | SourceWarning>;
+  byUser(): AsyncIterable<{ user: number; rights: Right[] } | SourceOmission | SourceWarning>;
 }
 
 interface Context {
@@ -25,7 +25,7 @@ interface Context {
 }
 
 /** Opens the only component that exists and has rows. Without a component, opens the site's user groups. */
-export async function openRights(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser> {
+export async function openRights(db: Db, prefix: string, context: Context): Promise<RightsByUser> {
   const found = [];
   for (const one of COMPONENTS) {
     const { length } = Object.keys(await db(`${prefix}${one.table}`).columnInfo());
@@ -40,7 +40,7 @@ export async function openRights(db: Db, prefix: string, context: Context): Prom
 interface Component {
   title: string;
   table: string;
-  open(db: Db, prefix: string, context: Context): Promise<EntitlementsByUser>;
+  open(db: Db, prefix: string, context: Context): Promise<RightsByUser>;
 }
 
 const COMPONENTS: Component[] = [
@@ -63,7 +63,7 @@ interface Period {
 }
 
 /** Merges the periods of a plan into one licence: the good periods from first start to last end, otherwise all periods. */
-export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Entitlement {
+export function rightOfPeriods(source: string, user: number, periods: Period[], now: Date): Right {
   const good = periods.filter(({ isGood }) => isGood);
   const counted = good.length > 0 ? good : periods;
   const ends = counted.map(({ endsAt }) => endsAt);
@@ -102,7 +102,7 @@ async function* periodsByUser(
   source: string,
   now: Date,
   periodOf: (row: Row) => Period | SourceOmission,
-): AsyncGenerator<{ user: number; rights: Entitlement[] } | SourceOmission> {
+): AsyncGenerator<{ user: number; rights: Right[] } | SourceOmission> {
   let user: number | undefined;
   let periods = new Map<string, Period[]>();
   const finish = () => {
@@ -125,7 +125,7 @@ async function* periodsByUser(
  * Opens Akeeba Subscriptions, which has one row per payment. A paid row that starts later extends the end. A refunded
  * row (`X`) ends only its own payment. `N` and `P` were never paid.
  */
-async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
+async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<RightsByUser> {
   const tables = await openSiteTables(db, 'Akeeba Subscriptions', prefix, {
     akeebasubs_subscriptions: [
       ...['akeebasubs_subscription_id', 'user_id', 'akeebasubs_level_id', 'publish_up', 'publish_down'],
@@ -157,8 +157,8 @@ async function openAkeeba(db: Db, prefix: string, { now }: Context): Promise<Ent
     byUser: () =>
       periodsByUser(tables.read('akeebasubs_subscriptions', wanted, order), 'akeebasubs-', now, (row) => {
         const id = Number(row.akeebasubs_subscription_id);
-        const plan = columnText(row.akeebasubs_level_id);
-        const state = columnText(row.state);
+        const plan = trimmed(row.akeebasubs_level_id);
+        const state = trimmed(row.state);
         if (!known.has(plan)) return { row: id, leftOut: 'level-gone' };
         const isRefunded = state === 'X' || refunded.has(paymentOf(row));
         if (state !== 'C' && !isRefunded) return { row: id, leftOut: 'new-or-pending' };
@@ -190,17 +190,17 @@ async function refundedPayments(tables: SiteTables): Promise<Set<string>> {
   const rows = tables.read('akeebasubs_subscriptions', wanted, ['akeebasubs_subscription_id'], {
     state: 'X',
   });
-  for await (const row of rows) if (columnText(row.processor_key) !== '') refunded.add(paymentOf(row));
+  for await (const row of rows) if (trimmed(row.processor_key) !== '') refunded.add(paymentOf(row));
   return refunded;
 }
 
 function paymentOf(row: Row): string {
-  const key = columnText(row.processor_key);
-  return key === '' ? '' : `${columnText(row.user_id)} ${columnText(row.akeebasubs_level_id)} ${key}`;
+  const key = trimmed(row.processor_key);
+  return key === '' ? '' : `${trimmed(row.user_id)} ${trimmed(row.akeebasubs_level_id)} ${key}`;
 }
 
 /** Opens Payplans: one row per subscription, which renewals extend. 1601 is active, 1602 on hold, 1603 expired, 0 none. */
-async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<EntitlementsByUser> {
+async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<RightsByUser> {
   const tables = await openSiteTables(db, 'Payplans', prefix, {
     payplans_subscription: [
       ...['subscription_id', 'user_id', 'plan_id', 'status', 'subscription_date', 'expiration_date'],
@@ -220,11 +220,7 @@ async function openPayplans(db: Db, prefix: string, { now }: Context): Promise<E
         'payplans-',
         now,
         (row) => {
-          const [id, plan, status] = [
-            Number(row.subscription_id),
-            columnText(row.plan_id),
-            Number(row.status),
-          ];
+          const [id, plan, status] = [Number(row.subscription_id), trimmed(row.plan_id), Number(row.status)];
           if (!known.has(plan)) return { row: id, leftOut: 'plan-gone' };
           if (![1601, 1602, 1603].includes(status)) return { row: id, leftOut: 'never-paid' };
           const startsAt = momentOf(row.subscription_date);
@@ -242,7 +238,7 @@ async function openRdSubscriptions(
   db: Db,
   prefix: string,
   { confirmed, now }: Context,
-): Promise<EntitlementsByUser> {
+): Promise<RightsByUser> {
   const tables = await openSiteTables(
     db,
     'RD-Subscriptions',
@@ -265,9 +261,9 @@ async function openRdSubscriptions(
     ...(!confirmed && { columns: columns.map((name) => `rd_subs_product2user.${name}`) }),
     byUser: () =>
       periodsByUser(tables.read('rd_subs_product2user', wanted, ['userid', 'id']), 'rdsubs-', now, (row) => {
-        const [id, plan] = [Number(row.id), columnText(row.product_id)];
+        const [id, plan] = [Number(row.id), trimmed(row.product_id)];
         if (!known.has(plan)) return { row: id, leftOut: 'product-gone' };
-        const isRefunded = refunded.has(columnText(row.order_id));
+        const isRefunded = refunded.has(trimmed(row.order_id));
         const endsAt = parseEnd(row.valid_to);
         if (endsAt === undefined) return { row: id, leftOut: 'bad-end' };
         return { row: id, plan, startsAt: undefined, endsAt, isGood: !isRefunded, isRefunded };
@@ -282,9 +278,9 @@ async function refundedOrders(tables: SiteTables): Promise<Set<string>> {
     return refunded;
   const codes = new Set<string>();
   for await (const row of tables.read('rd_subs_invoices', ['id', 'ordercode', 'refund_invoice'], ['id']))
-    if (!['', '0'].includes(columnText(row.refund_invoice))) codes.add(columnText(row.ordercode));
+    if (!['', '0'].includes(trimmed(row.refund_invoice))) codes.add(trimmed(row.ordercode));
   for await (const row of tables.read('rd_subs_orders', ['id', 'ordercode'], ['id']))
-    if (codes.has(columnText(row.ordercode))) refunded.add(columnText(row.id));
+    if (codes.has(trimmed(row.ordercode))) refunded.add(trimmed(row.id));
   return refunded;
 }
 
@@ -293,7 +289,7 @@ function planOf(
   name: Row[string] | undefined,
   duration: string | null | undefined,
 ): SourcePlan {
-  const [id, title] = [columnText(key), columnText(name)];
+  const [id, title] = [trimmed(key), trimmed(name)];
   return { key: id, name: title, product: title, covers: [id], duration, limit: 0 };
 }
 
@@ -301,7 +297,7 @@ function planOf(
 const CORE_GROUPS = new Set([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 
 /** Opens the user groups of a site without a subscription component. Each group is a plan without an end. */
-async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
+async function openGroups(db: Db, prefix: string): Promise<RightsByUser> {
   const tables = await openSiteTables(db, "the site's user groups", prefix, {
     usergroups: ['id', 'title'],
     user_usergroup_map: ['user_id', 'group_id'],
@@ -314,13 +310,13 @@ async function openGroups(db: Db, prefix: string): Promise<EntitlementsByUser> {
     plans,
     async *byUser() {
       let user: number | undefined;
-      let rights: Entitlement[] = [];
+      let rights: Right[] = [];
       for await (const row of tables.read(
         'user_usergroup_map',
         ['user_id', 'group_id'],
         ['user_id', 'group_id'],
       )) {
-        const [next, plan] = [Number(row.user_id), columnText(row.group_id)];
+        const [next, plan] = [Number(row.user_id), trimmed(row.group_id)];
         if (user !== undefined && user !== next && rights.length > 0) {
           yield { user, rights };
           rights = [];

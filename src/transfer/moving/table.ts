@@ -29,7 +29,7 @@ export interface TableRules<F extends string> {
 }
 
 /** The error for a row that does not become a licence. */
-export class SkippedRowError extends Error {
+export class SkippedRow extends Error {
   readonly reason: SkipReason;
 
   constructor(code: SkipCode, ...facts: string[]) {
@@ -112,7 +112,7 @@ export class SourceTable<F extends string> {
     return row.cells[this.#at.get(field) ?? -1] ?? '';
   }
 
-  /** Parses a date of a column. @throws SkippedRowError for a text that does not have the column's form */
+  /** Parses a date of a column. @throws SkippedRow for a text that does not have the column's form */
   dateOf(text: string, field: F): Date {
     const edge = this.#rules.dates[field] ?? 'first';
     // Dates with the year first, and unix seconds, are unambiguous.
@@ -120,7 +120,7 @@ export class SourceTable<F extends string> {
       readDate(text, this.#forms.get(field) ?? 'iso', edge) ??
       readDate(text, 'iso', edge) ??
       readDate(text, 'unix', edge);
-    if (date === undefined) throw new SkippedRowError('no-date', this.nameOf(field));
+    if (date === undefined) throw new SkippedRow('no-date', this.nameOf(field));
     return date;
   }
 
@@ -157,22 +157,22 @@ export class SourceRow<F extends string> {
     return cellText(this.#table.cellOf(this.#row, field));
   }
 
-  /** Returns a cell's date; undefined if it is empty. @throws SkippedRowError */
+  /** Returns a cell's date; undefined if it is empty. @throws SkippedRow */
   date(field: F): Date | undefined {
     const text = this.text(field);
     return text === '' || text === '0' ? undefined : this.#table.dateOf(text, field);
   }
 
-  /** Returns a cell's end; null if it never ends, which an empty cell means too. @throws SkippedRowError */
+  /** Returns a cell's end; null if it never ends, which an empty cell means too. @throws SkippedRow */
   end(field: F): Date | null {
     const text = this.text(field);
     return isLifetime(text) ? null : this.#table.dateOf(text, field);
   }
 
-  /** Returns a cell's limit; undefined if it is empty, 0 for any number. @throws SkippedRowError */
+  /** Returns a cell's limit; undefined if it is empty, 0 for any number. @throws SkippedRow */
   limit(field: F): number | undefined {
     const limit = parseSiteLimit(this.text(field));
-    if (limit === null) throw new SkippedRowError('no-number', this.#table.nameOf(field));
+    if (limit === null) throw new SkippedRow('no-number', this.#table.nameOf(field));
     return limit;
   }
 
@@ -185,12 +185,11 @@ export class SourceRow<F extends string> {
     return ['0', 'false', 'no', 'nein', 'falsch'].includes(this.text(field).toLowerCase());
   }
 
-  /** Returns a cell's status. @param own the system's words whose meaning differs from other systems' @throws SkippedRowError */
+  /** Returns a cell's status. @param own the system's words whose meaning differs from other systems' @throws SkippedRow */
   status(field: F, own: Record<string, SourceLicense['status']>): SourceLicense['status'] | undefined {
     const text = this.text(field).toLowerCase();
     const status = Object.hasOwn(own, text) ? own[text] : readStatus(text);
-    if (status === undefined && text !== '')
-      throw new SkippedRowError('unknown-state', this.#table.nameOf(field));
+    if (status === undefined && text !== '') throw new SkippedRow('unknown-state', this.#table.nameOf(field));
     return status;
   }
 }
@@ -226,11 +225,11 @@ const MAX_SITES = 2_000;
 
 /**
  * Splits a cell with sites. Blanks separate only addresses, because the name of a device may contain blanks.
- * @throws SkippedRowError for too many sites
+ * @throws SkippedRow for too many sites
  */
 export function sitesOf(text: string): string[] {
   const parts = text.split(/[\s,;|]+/);
-  if (parts.length > MAX_SITES) throw new SkippedRowError('many-sites', String(MAX_SITES));
+  if (parts.length > MAX_SITES) throw new SkippedRow('many-sites', String(MAX_SITES));
   return text.split(/[\n,;|]+/).flatMap((part) => {
     const words = part.split(/\s+/).filter((word) => word !== '');
     return words.every((word) => word.includes('.') || word === 'localhost') ? words : [words.join(' ')];

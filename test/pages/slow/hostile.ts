@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { addOperator } from '../../../src/access/operators';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../../src/access/one-time-codes';
 import { customerDigest } from '../../../src/store/customer-digest';
 import { table, type TableName } from '../../../src/store/engine/database';
 import { giveToken } from '../../support/manage';
@@ -170,12 +170,7 @@ describe('no text becomes more than a text', () => {
     const { customer: email } = await licenses
       .where('customer', 'like', '%studio@example.net')
       .first<{ customer: string }>();
-    const code = await createCode(
-      service.db,
-      { kind: 'customer', email },
-      CUSTOMER_CODE_LIFETIME_MS,
-      SHOP_NOW,
-    );
+    const code = await createCode(service.db, { kind: 'customer', email }, CUSTOMER_CODE_TTL_MS, SHOP_NOW);
     const byMail = await newPage(browser);
     await byMail.goto(`${service.url}${PREFIX}/pages/my/enter/${code}`);
     await byMail.locator('main button[type=submit]').click();

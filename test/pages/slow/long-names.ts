@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../../src/access/one-time-codes';
 import { SHOP, SHOP_NOW } from '../../support/sample-shop';
 import { expectNoSidewaysScroll, newPage, openBrowser } from '../support/browser';
 import { everyPage, type EveryPage } from '../support/every-page';
@@ -71,7 +71,7 @@ describe.each([
     await visit(byKey, pages.byKey);
     const byMail = await open();
     const who = { kind: 'customer', email: SHOP.studio.email } as const;
-    const code = await createCode(site.service.db, who, CUSTOMER_CODE_LIFETIME_MS, SHOP_NOW);
+    const code = await createCode(site.service.db, who, CUSTOMER_CODE_TTL_MS, SHOP_NOW);
     await byMail.goto(`${site.pages}/my/enter/${code}`);
     await byMail.locator('main button[type=submit]').click();
     await visit(byMail, pages.byMail);

@@ -80,6 +80,7 @@ it('Back after signing out shows nothing of what was there', async () => {
   const page = await newPage(browser);
   await signIn(page, site, '/licenses');
   await page.getByText(SHOP.jane.email).waitFor();
+  await page.locator('.account > summary').click();
   await page.getByRole('button', { name: t.common.signOut }).click();
   await page.waitForURL(/\/sign-in$/);
   await page.goBack();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../../src/access/one-time-codes';
 import { SHOP, SHOP_NOW } from '../../support/sample-shop';
 import {
   expectAccessible,
@@ -82,7 +82,7 @@ describe.each(WIDTHS)('%s pixels', (width) => {
         const byMail = await open();
         const who = { kind: 'customer', email: SHOP.studio.email } as const;
         await byMail.goto(
-          `${site.pages}/my/enter/${await createCode(site.service.db, who, CUSTOMER_CODE_LIFETIME_MS, SHOP_NOW)}`,
+          `${site.pages}/my/enter/${await createCode(site.service.db, who, CUSTOMER_CODE_TTL_MS, SHOP_NOW)}`,
         );
         await byMail.locator('main button[type=submit]').click();
         await visit(byMail, pages.byMail);

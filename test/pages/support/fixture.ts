@@ -5,7 +5,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { API_PATH } from '../../../src/licensing/api';
 import type { RequestState } from '../../../src/http/context';
-import { mountAssets, type AssetAddress } from '../../../src/http/pages/assets';
+import { mountAssets, type Assets } from '../../../src/http/pages/assets';
 
 /** Small pages with the service's style, script and policy, to test only the scripts. */
 
@@ -23,7 +23,7 @@ export interface Fixture {
   url: string;
   /** The address below which the pages are. */
   pages: string;
-  address: AssetAddress;
+  address: Assets['asset'];
   requests: Request[];
   /** Sets the answer of the page at this path below `pages`. */
   answer: (path: string, answer: (request: Request) => Answer | Promise<Answer>) => void;
@@ -31,22 +31,22 @@ export interface Fixture {
 }
 
 export const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 export async function startFixture(): Promise<Fixture> {
   const app = new Koa<RequestState>();
   // For Koa, a stopped upload is an error.
   app.silent = true;
   const router = new Router<RequestState>({ prefix: API_PATH, sensitive: true });
-  const address = mountAssets(router, join(__dirname, '../../../dist/pages'));
+  const { asset: address } = mountAssets(router, join(__dirname, '../../../dist/pages'));
   const answers = new Map<string, (request: Request) => Answer | Promise<Answer>>();
   const requests: Request[] = [];
   const page = (main: string) => `<!doctype html>
-<html lang="en" data-bs-theme="auto">
+<html lang="en" data-theme="auto">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Page</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="${API_PATH}/pages/${address('licensing.css')}">
 <script src="${API_PATH}/pages/${address('licensing.js')}" defer></script></head>
-<body><main id="main" class="wrap" tabindex="-1"><h1>Page</h1>${main}</main></body></html>`;
+<body><main id="main" tabindex="-1"><div class="wrap"><h1>Page</h1>${main}</div></main></body></html>`;
 
   app.use(router.routes() as unknown as Koa.Middleware<RequestState>);
   app.use(async (ctx) => {

@@ -1,8 +1,4 @@
-import {
-  createCode,
-  CUSTOMER_CODE_LIFETIME_MS,
-  OPERATOR_CODE_LIFETIME_MS,
-} from '../../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS, OPERATOR_CODE_TTL_MS } from '../../../src/access/one-time-codes';
 import { PREFIX, type TestService } from '../../support/service';
 
 /** The pages over HTTP without a browser, with cookies and forms like those of a browser. */
@@ -44,7 +40,7 @@ export async function pagesClient(
   const client = createClient(service.url, language);
   if (scope === 'none') return client;
   const who = { kind: 'operator', actor: 'operator:root', name: 'root', scope, operatorId: null } as const;
-  const code = await createCode(service.db, who, OPERATOR_CODE_LIFETIME_MS, service.clock.now);
+  const code = await createCode(service.db, who, OPERATOR_CODE_TTL_MS, service.clock.now);
   return signedIn(client, await client.post(`/enter/${code}`));
 }
 
@@ -57,7 +53,7 @@ export async function customerClient(
   const client = createClient(service.url, language);
   if ('key' in by) return signedIn(client, await client.post('/my', { key: by.key }));
   const who = { kind: 'customer', email: by.email } as const;
-  const code = await createCode(service.db, who, CUSTOMER_CODE_LIFETIME_MS, service.clock.now);
+  const code = await createCode(service.db, who, CUSTOMER_CODE_TTL_MS, service.clock.now);
   return signedIn(client, await client.post(`/my/enter/${code}`));
 }
 

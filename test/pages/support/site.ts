@@ -55,5 +55,5 @@ export async function signIn(page: Page, { pages, token }: PagesSite, path = '/'
   await page.goto(`${pages}${path}`);
   await page.locator('#f-token').fill(token);
   await page.locator('form:has(#f-token) button[type=submit]').click();
-  await page.locator('form.who').waitFor();
+  await page.locator('.account').waitFor();
 }

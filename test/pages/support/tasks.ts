@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { createCode, CUSTOMER_CODE_LIFETIME_MS } from '../../../src/access/one-time-codes';
+import { createCode, CUSTOMER_CODE_TTL_MS } from '../../../src/access/one-time-codes';
 import { pageTexts } from '../../../src/texts/operators/languages';
 import { table } from '../../../src/store/engine/database';
 import { makePackage } from '../../support/packages';
@@ -34,14 +34,14 @@ const link = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByRole('link', { name, exact: true });
 const label = ({ page }: Desk, name: string) =>
   page.getByRole('main').getByLabel(name).and(page.locator('input, select, textarea'));
-/** Opens a page from the navigation, which is folded on a phone. */
+/** Opens a page from the navigation, which is a drawer in a small window. */
 async function goTo({ page, hands }: Desk, name: string): Promise<void> {
-  const menu = page.locator('.nav-menu > summary');
+  const menu = page.getByRole('button', { name: t.common.menu, exact: true });
   if (await menu.isVisible()) await hands.press(menu);
   await hands.follow(page.getByRole('navigation').getByRole('link', { name, exact: true }));
 }
 /** Returns the page's message about the last action. */
-const said = ({ page }: Desk) => page.locator('main .alert-success [role=status]').innerText();
+const said = ({ page }: Desk) => page.locator('main .toast [role=status]').innerText();
 const heading = ({ page }: Desk) => page.getByRole('heading', { level: 1 }).innerText();
 const text = ({ page }: Desk) => page.getByRole('main').innerText();
 
@@ -75,7 +75,7 @@ async function search(desk: Desk, about: string): Promise<void> {
   await hands.follow(page.getByRole('search').getByRole('button', { name: t.common.find, exact: true }));
 }
 
-const more = async (desk: Desk) => desk.hands.press(desk.page.getByText(t.license.more, { exact: true }));
+const more = async (desk: Desk) => desk.hands.press(desk.page.getByLabel(t.license.more, { exact: true }));
 
 export const enter: Task = async ({ page, hands, site }) => {
   await page.goto(`${site.pages}/`);
@@ -203,6 +203,7 @@ export const newKey: Task = async (desk) => {
   const { page, hands } = desk;
   const { key } = await openLicence(desk);
   const texts = t.license.keys;
+  await hands.press(page.getByLabel(t.common.actions).first());
   await hands.follow(page.getByRole('link', { name: texts.newKey }));
   await hands.choose(label(desk, texts.atOnce));
   await hands.follow(button(desk, texts.newButton));
@@ -246,7 +247,7 @@ export const publishAndWithdraw: Task = async (desk) => {
   await session.send('Network.emulateNetworkConditions', { ...network, uploadThroughput: 250_000 });
   await hands.press(button(desk, form.submit));
   if (hasScript) await page.getByText(/^0\.\d MB of 0\.4 MB/).waitFor();
-  await page.locator('main .alert-success [role=status]').waitFor();
+  await page.locator('main .toast [role=status]').waitFor();
   await session.send('Network.emulateNetworkConditions', { ...network, uploadThroughput: -1 });
   expect(await said(desk)).toBe(t.said.releasePublished(version, 'written', version, '100'));
   const xml = () => fetchText(page, `${site.shop}/licensing-updates/pkg_gallerypro.xml`);
@@ -355,6 +356,7 @@ export const eraseCustomer: Task = async (desk) => {
 
 export const signOut: Task = async (desk) => {
   const { page, hands } = desk;
+  await hands.press(page.locator('.account > summary'));
   await hands.follow(page.getByRole('button', { name: t.common.signOut }));
   expect(await said(desk)).toBe(t.kit.said.signedOut());
 };
@@ -396,7 +398,7 @@ export const customerByMail: Task = async (desk) => {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ license_key: key, identifier: `${host}.${name}.example.net` }),
     });
-  const code = await createCode(db, { kind: 'customer', email }, CUSTOMER_CODE_LIFETIME_MS, clock.now);
+  const code = await createCode(db, { kind: 'customer', email }, CUSTOMER_CODE_TTL_MS, clock.now);
   await page.goto(`${site.pages}/my/enter/${code}`);
   await hands.follow(button(desk, t.my.link.open));
   expect(await text(desk)).toContain(email);

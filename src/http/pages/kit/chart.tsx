@@ -4,8 +4,8 @@ import { useView } from '../view';
 
 /** Charts without script: SVG from the server, and the same numbers in a table. */
 
-/** The colours: `b` a bar, `s` a soft one, `r` for what went wrong. */
-export type BarColour = 'b' | 's' | 'r';
+/** The colours: `b` the main one, `s` a soft one, `h` a second hue, `r` for what went wrong. */
+export type BarColour = 'b' | 's' | 'h' | 'r';
 
 export interface Bar {
   /** in full, such as `19 Nov 2026` */
@@ -24,7 +24,7 @@ export interface Series {
 /** The highest labels that fit side by side. */
 const MOST_LABELS = 13;
 /** Of the width that a bar has. */
-const FILLED = 0.72;
+const FILLED = 0.56;
 
 /** Above a bar, where its number stands. */
 const NUMBER_HEIGHT = 16;
@@ -72,11 +72,11 @@ export function BarChart({
   const highest = Math.max(0, ...bars.map(totalOf));
   const top = bars.find((bar) => totalOf(bar) === highest);
   const isEach = axis.length === bars.length && bars.length <= MOST_LABELS;
-  if (highest === 0) return <p class="none mb-0">{empty}</p>;
+  if (highest === 0) return <p class="none">{empty}</p>;
   const isLong = bars.some((bar) => format.compact(totalOf(bar)).length > SHORT);
   return (
     <>
-      {isEach ? null : <p class="scale mb-2">{t.common.highest(format.number(highest), top?.label)}</p>}
+      {isEach ? null : <p class="scale">{t.common.highest(format.number(highest), top?.label)}</p>}
       <svg
         class={isEach && isLong ? 'chart chart-long' : 'chart'}
         width="100%"
@@ -104,7 +104,7 @@ export function BarChart({
         ))}
       </div>
       {series.length > 1 ? <Legend series={series} /> : null}
-      <p class="small muted mb-1 mt-2" id={`${id}-says`}>
+      <p class="small muted" id={`${id}-says`}>
         {says}
       </p>
       {hasTable ? (
@@ -177,12 +177,12 @@ function round(value: number): string {
 
 function Legend({ series }: { series: Series[] }) {
   return (
-    <p class="small mb-0 mt-2">
+    <p class="key">
       {series.map(({ title, colour }) => (
-        <span class="me-3 d-inline-block">
-          <svg class="chart-key chart" width="10" height="10" aria-hidden="true" focusable="false">
-            <rect class={colour} width="10" height="10" rx="2" />
-          </svg>{' '}
+        <span>
+          <svg class="chart" viewBox="0 0 8 8" aria-hidden="true" focusable="false">
+            <circle class={colour} cx="4" cy="4" r="4" />
+          </svg>
           {title}
         </span>
       ))}
@@ -225,9 +225,7 @@ export function Numbers({
       <tbody>
         {rows.map(({ label, values }) => (
           <tr>
-            <th scope="row" class="fw-normal">
-              {label}
-            </th>
+            <th scope="row">{label}</th>
             {values.map((value) => (
               <td class="num">{typeof value === 'number' ? format.number(value) : value}</td>
             ))}
@@ -279,7 +277,7 @@ export function DayCalendar({
   const nameOf = (day: string) => format.day(new Date(day));
   return (
     <>
-      <p class="scale mb-2">
+      <p class="scale">
         {highest === 0
           ? t.common.highest('0')
           : t.common.highest(format.number(highest), top && nameOf(top.day))}
@@ -303,7 +301,7 @@ export function DayCalendar({
           </>
         ))}
       </svg>
-      <p class="small muted mb-1 mt-2" id={`${id}-says`}>
+      <p class="small muted" id={`${id}-says`}>
         {says}
       </p>
       <details class="raw">
@@ -390,7 +388,7 @@ export function HorizontalBars({
   if (rows.length === 0)
     return (
       <div class="in">
-        <p class="none mb-0">{empty}</p>
+        <p class="none">{empty}</p>
       </div>
     );
   return (
@@ -412,18 +410,18 @@ export function HorizontalBars({
       <tbody role="rowgroup">
         {rows.map(({ label, value, of, says }) => (
           <tr role="row">
-            <th scope="row" role="rowheader" class="fw-normal">
+            <th scope="row" role="rowheader">
               {label}
             </th>
             <td role="cell">
-              <svg width="100%" height="10" aria-hidden="true" focusable="false">
-                {of === undefined ? null : <rect class="rest" width="100%" height="10" rx="2" />}
+              <svg width="100%" height="8" aria-hidden="true" focusable="false">
+                {of === undefined ? null : <rect class="rest" width="100%" height="8" rx="4" />}
                 {value === 0 ? null : (
                   <rect
                     class="b"
                     width={`${round(Math.max(1, (value / (of ?? highest)) * 100))}%`}
-                    height="10"
-                    rx="2"
+                    height="8"
+                    rx="4"
                   />
                 )}
               </svg>

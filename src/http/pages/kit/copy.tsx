@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { useView } from '../view';
+import { LineIcon } from './icons';
 
 /** A text to be copied or changed. The button needs the script, and is hidden without it. @param rows of more than one line */
 export function CopyText({
@@ -25,10 +26,10 @@ export function CopyText({
   return (
     <>
       {rows === 1 ? (
-        <input class="form-control mono" id={id} aria-label={label} value={text} readonly />
+        <input class="input mono" id={id} aria-label={label} value={text} readonly />
       ) : (
         <textarea
-          class={`form-control reply${isCode ? ' mono' : ''}`}
+          class={`area reply${isCode ? ' mono' : ''}`}
           id={id}
           aria-label={label}
           rows={rows}
@@ -37,15 +38,16 @@ export function CopyText({
           {text}
         </textarea>
       )}
-      <p class="acts mb-0 mt-2">
+      <p class="acts">
         <button
-          class="btn btn-quiet btn-sm"
+          class="btn"
           type="button"
           data-copy={`#${id}`}
           data-copied={t.kit.copied}
           data-copy-failed={t.kit.copyFailed}
           hidden
         >
+          <LineIcon name="copy" />
           {t.kit.copy}
         </button>
         {children}

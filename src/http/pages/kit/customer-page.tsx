@@ -2,8 +2,10 @@ import type { Child } from 'hono/jsx';
 import { CUSTOMERS } from '../../../texts/customers/languages';
 import { useView } from '../view';
 import { Document } from './document';
+import { Footer } from './footer';
+import { Mark } from './operator-page';
 import { Head } from './panel';
-import { Footer, SaidLine } from './operator-page';
+import { SaidLine } from './said-line';
 
 /** A page of the customer, under the seller's name and picture. */
 export function CustomerPage({
@@ -30,40 +32,33 @@ export function CustomerPage({
   children: Child;
 }) {
   const { t, to, shopName, logo } = useView();
+  const name = shopName === '' ? t.my.title : shopName;
   return (
     <Document title={shopName === '' ? title : `${title} · ${shopName}`}>
-      <a class="visually-hidden-focusable skip" href="#main">
+      <a class="skip" href="#main">
         {t.kit.skip}
       </a>
-      <header class="cust-top">
+      <header class="bar bar-my">
         <div class="wrap narrow">
           <a class="brand" href={to('/my')}>
-            {logo === undefined ? null : <img src={logo} alt="" height="32" />}
-            <span>{shopName === '' ? t.my.title : shopName}</span>
+            {logo === undefined ? <Mark name={name} /> : <img src={logo} alt="" height="32" />}
+            <span>{name}</span>
           </a>
           {action}
         </div>
       </header>
-      <main id="main" class="wrap narrow" tabindex={-1}>
-        <SaidLine />
-        <div {...(stack ? { class: 'stack mt-3' } : {})}>
+      <main id="main" tabindex={-1}>
+        <div class={stack ? 'wrap narrow stack' : 'wrap narrow'}>
+          <SaidLine />
           <Head title={heading} sub={sub} actions={actions} />
           {children}
+          <Footer
+            preferences="/my/preferences"
+            languages={CUSTOMERS}
+            help={help ? <a href={help}>{t.my.askSeller}</a> : undefined}
+          />
         </div>
       </main>
-      <Footer
-        keys={false}
-        narrow
-        preferences="/my/preferences"
-        languages={CUSTOMERS}
-        help={
-          help ? (
-            <>
-              <a href={help}>{t.my.askSeller}</a>{' '}
-            </>
-          ) : undefined
-        }
-      />
     </Document>
   );
 }

@@ -2,10 +2,19 @@ import type { Child } from 'hono/jsx';
 import { useView } from '../view';
 
 /** The HTML document around every page. */
-export function Document({ title, children }: { title: string; children: Child }) {
+export function Document({
+  title,
+  kind,
+  children,
+}: {
+  title: string;
+  /** the class of the body */
+  kind?: string | undefined;
+  children: Child;
+}) {
   const { language, theme, asset } = useView();
   return (
-    <html lang={language} data-bs-theme={theme}>
+    <html lang={language} data-theme={theme}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -13,10 +22,17 @@ export function Document({ title, children }: { title: string; children: Child }
         <meta name="robots" content="noindex" />
         <title>{title}</title>
         <link rel="icon" href="data:," />
+        <link
+          rel="preload"
+          href={asset('inter-latin.woff2')}
+          as="font"
+          type="font/woff2"
+          crossorigin="anonymous"
+        />
         <link rel="stylesheet" href={asset('licensing.css')} />
         <script src={asset('licensing.js')} defer />
       </head>
-      <body>{children}</body>
+      <body {...(kind === undefined ? {} : { class: kind })}>{children}</body>
     </html>
   );
 }

@@ -1,6 +1,7 @@
 import { createContext, useContext, type Child } from 'hono/jsx';
 import { formState, SIGN_IN_AGAIN, type FormState } from '../form-state';
 import { useView, type Query } from '../view';
+import { Icon } from './icons';
 
 /** The form around a field. */
 const FormContext = createContext(formState());
@@ -49,35 +50,38 @@ export function Form({
   );
 }
 
-/** What was refused, at the top of a form. */
+/** The summary of what was refused, at the top of a form. */
 export function FormErrors({ form: { failure, value } }: { form: FormState }) {
   const { t, to } = useView();
   if (failure === undefined) return null;
   const { field, sentence, reason } = failure;
   return (
-    <div class="alert alert-danger" role="alert" tabindex={-1}>
-      <strong>{t.kit.errors.title}</strong>{' '}
-      {field !== undefined && value(field) !== undefined ? (
-        // The sentence stands at the field, and here where no field can show it (style/2-base.css).
-        <>
-          <a class="at-field" href={`#f-${field}`}>
-            {t.kit.errors.toField}
-          </a>
-          <a class="in-summary" href={`#f-${field}`}>
-            {sentence}
-          </a>
-        </>
-      ) : (
-        sentence
-      )}
-      {reason === SIGN_IN_AGAIN ? (
-        <>
-          {' '}
-          <a href={to('/sign-in')} target="_blank" rel="noopener">
-            {t.signIn.again.elsewhere}
-          </a>
-        </>
-      ) : null}
+    <div class="note note-bad" role="alert" tabindex={-1}>
+      <Icon name="no" />
+      <div>
+        <strong>{t.kit.errors.title}</strong>{' '}
+        {field !== undefined && value(field) !== undefined ? (
+          // The field shows the sentence. If no field can show it, it is here (style/45-fields.css).
+          <>
+            <a class="at-field" href={`#f-${field}`}>
+              {t.kit.errors.toField}
+            </a>
+            <a class="in-summary" href={`#f-${field}`}>
+              {sentence}
+            </a>
+          </>
+        ) : (
+          sentence
+        )}
+        {reason === SIGN_IN_AGAIN ? (
+          <>
+            {' '}
+            <a href={to('/sign-in')} target="_blank" rel="noopener">
+              {t.signIn.again.elsewhere}
+            </a>
+          </>
+        ) : null}
+      </div>
     </div>
   );
 }
@@ -106,17 +110,18 @@ function Frame({
     <div class="fld">
       <label for={`f-${name}`}>
         {label}
-        {required ? null : <span class="muted fw-normal"> ({t.kit.optional})</span>}
+        {required ? null : <span class="optional"> {t.kit.optional}</span>}
       </label>
-      {children}
-      {error === undefined ? null : (
-        <p class="invalid-feedback d-block mb-0" id={`e-${name}`}>
-          {error}
+      {hint === undefined ? null : (
+        <p class="hint" id={`hint-${name}`}>
+          {hint}
         </p>
       )}
-      {hint === undefined ? null : (
-        <p class="hint mb-0" id={`hint-${name}`}>
-          {hint}
+      {children}
+      {error === undefined ? null : (
+        <p class="err" id={`e-${name}`}>
+          <Icon name="warning" />
+          {error}
         </p>
       )}
     </div>
@@ -150,7 +155,7 @@ export function TextField({
   return (
     <Frame {...field}>
       <input
-        class={`form-control${form.error(name) ? ' is-invalid' : ''}`}
+        class="input"
         id={`f-${name}`}
         name={name}
         type={type}
@@ -170,7 +175,7 @@ export function TextArea({ value = '', rows = 4, ...field }: FieldProps & { valu
   return (
     <Frame {...field}>
       <textarea
-        class={`form-control${form.error(name) ? ' is-invalid' : ''}`}
+        class="area"
         id={`f-${name}`}
         name={name}
         rows={rows}
@@ -197,7 +202,7 @@ export function Select({
   const chosen = form.value(name) ?? String(value);
   return (
     <Frame {...field}>
-      <select class="form-select" id={`f-${name}`} name={name} required={required} {...described(field)}>
+      <select class="select" id={`f-${name}`} name={name} required={required} {...described(field)}>
         <Options options={options} chosen={chosen} />
       </select>
     </Frame>
@@ -226,29 +231,28 @@ export function Checkbox({
 }: FieldProps & { checked?: boolean; value?: string }) {
   const isChecked = form.wasSent ? form.value(name) === value : checked;
   return (
-    <div class="fld form-check">
-      <input
-        class="form-check-input"
-        type="checkbox"
-        id={`f-${name}`}
-        name={name}
-        value={value}
-        checked={isChecked}
-        {...described({ form, name, label, hint })}
-      />
-      <label class="form-check-label" for={`f-${name}`}>
-        {label}
-      </label>
-      {hint === undefined ? null : (
-        <p class="hint mb-0" id={`hint-${name}`}>
-          {hint}
-        </p>
-      )}
+    <div class="fld">
+      <div class="opt">
+        <input
+          type="checkbox"
+          id={`f-${name}`}
+          name={name}
+          value={value}
+          checked={isChecked}
+          {...described({ form, name, label, hint })}
+        />
+        <label for={`f-${name}`}>{label}</label>
+        {hint === undefined ? null : (
+          <p class="hint" id={`hint-${name}`}>
+            {hint}
+          </p>
+        )}
+      </div>
     </div>
   );
 }
 
-/** One of a few, all of them to be seen. */
+/** A choice of a few options that are all visible. */
 export function Choices({
   form = useContext(FormContext),
   name,
@@ -261,9 +265,8 @@ export function Choices({
     <fieldset class="fld">
       <legend>{label}</legend>
       {options.map((option, i) => (
-        <div class="form-check">
+        <div class="opt">
           <input
-            class="form-check-input"
             type="radio"
             id={i === 0 ? `f-${name}` : `f-${name}-${i}`}
             name={name}
@@ -271,9 +274,9 @@ export function Choices({
             checked={String(option.value) === chosen}
             required={true}
           />
-          <label class="form-check-label" for={i === 0 ? `f-${name}` : `f-${name}-${i}`}>
+          <label for={i === 0 ? `f-${name}` : `f-${name}-${i}`}>
             {option.label}
-            {option.hint === undefined ? null : <span class="hint d-block">{option.hint}</span>}
+            {option.hint === undefined ? null : <span class="hint">{option.hint}</span>}
           </label>
         </div>
       ))}
@@ -281,7 +284,7 @@ export function Choices({
   );
 }
 
-/** What shows while a form's file is on its way; without script it says not to close the page. */
+/** The progress of a form's upload. Without script, it asks not to close the page. */
 export function UploadProgress() {
   const { upload } = useView().t.common;
   return (
@@ -290,9 +293,9 @@ export function UploadProgress() {
         {upload.plain}
       </p>
       <div data-upload-box hidden>
-        <progress class="up" max={100} value={0} aria-label={upload.label} />
+        <progress class="done-of" max={100} value={0} aria-label={upload.label} />
         <p class="hint" data-upload-text />
-        <button class="btn btn-quiet btn-sm" type="button" data-upload-stop>
+        <button class="btn btn-sm" type="button" data-upload-stop>
           {upload.stop}
         </button>
       </div>
@@ -301,13 +304,13 @@ export function UploadProgress() {
   );
 }
 
-/** A file to send. */
+/** A field for a file. */
 export function FileField({ accept, ...field }: FieldProps & { accept: string }) {
   const { name, required = false } = field;
   return (
     <Frame {...field}>
       <input
-        class="form-control"
+        class="input"
         type="file"
         id={`f-${name}`}
         name={name}
@@ -319,26 +322,34 @@ export function FileField({ accept, ...field }: FieldProps & { accept: string })
   );
 }
 
+type ButtonKind = 'primary' | 'quiet' | 'danger';
+
+function buttonClass(kind: ButtonKind, small: boolean): string {
+  return `btn${kind === 'quiet' ? '' : ` btn-${kind}`}${small ? ' btn-sm' : ''}`;
+}
+
 /** A link that looks like a button. */
 export function ButtonLink({
   path,
   query,
   kind = 'quiet',
+  small = false,
   label,
 }: {
   path: string;
   query?: Query;
-  kind?: 'primary' | 'quiet' | 'quiet btn-sm' | 'quiet btn-row';
+  kind?: ButtonKind;
+  small?: boolean;
   label: Child;
 }) {
   return (
-    <a class={`btn btn-${kind}`} href={useView().to(path, query)}>
+    <a class={buttonClass(kind, small)} href={useView().to(path, query)}>
       {label}
     </a>
   );
 }
 
-/** @param busy what it says while the form is on its way */
+/** @param busy the button's text while the form is sent */
 export function Submit({
   kind = 'primary',
   small = false,
@@ -347,7 +358,7 @@ export function Submit({
   value,
   label,
 }: {
-  kind?: 'primary' | 'quiet' | 'danger';
+  kind?: ButtonKind;
   small?: boolean;
   busy?: string | undefined;
   name?: string;
@@ -357,7 +368,7 @@ export function Submit({
   const { t } = useView();
   return (
     <button
-      class={`btn btn-${kind}${small ? ' btn-row' : ''}`}
+      class={buttonClass(kind, small)}
       type="submit"
       data-busy={busy ?? t.kit.busy}
       {...(name === undefined ? {} : { name, value })}

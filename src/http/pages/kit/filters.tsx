@@ -1,24 +1,25 @@
-import type { Child } from 'hono/jsx';
 import type { Texts } from '../../../texts/operators/texts';
-import { useView } from '../view';
-import { Options, type Option } from './fields';
+import { useView, type Query } from '../view';
+import type { Option } from './fields';
+import { LineIcon } from './icons';
 
-/** A field of a filter; with `options` one chooses, else one types. */
+/** A filter of a list: a choice of `options`, or a field for text. */
 export interface FilterField {
-  /** in the address as well */
+  /** also its name in the address */
   name: string;
   label: string;
   value: string | undefined;
+  /** The first option is the one without a value: no filter, or the usual order. */
   options?: readonly Option[] | undefined;
-  /** of a field to type in: `search` takes what width there is */
+  /** the type of a field for text: `search` has no visible label */
   type?: 'search' | 'text' | 'date';
-  /** the table's titles do the same where there is room for them */
-  isInTitles?: boolean;
+  /** true for the order of the list, which is not a filter */
+  isOrder?: boolean;
 }
 
 /**
- * The order of a list as a field of its filter, for where the titles of the table are not to be seen.
- * @param orders their names @param usual the list's own
+ * Returns the order of a list as a filter. The titles of the table do the same, where they are visible.
+ * @param orders the names of the orders @param usual the list's own order
  */
 export function orderField<Sort extends string>(
   { common }: Texts,
@@ -31,7 +32,7 @@ export function orderField<Sort extends string>(
     name: 'sort',
     label: common.order,
     value: by,
-    isInTitles: true,
+    isOrder: true,
     options: [
       { value: '', label: orders[usual] },
       ...others.map((value) => ({ value, label: orders[value] })),
@@ -39,64 +40,160 @@ export function orderField<Sort extends string>(
   };
 }
 
-/** What a list is filtered by, in its address. @param live what is replaced while somebody types, by its CSS selector; null: nothing */
+/**
+ * The filters of a list, which are in its address. A choice is a menu of links, which acts at once and without script;
+ * only text is a form. In a small window, the choices are in a sheet that rises from below.
+ * @param live the part that is replaced during typing, by its CSS selector; null for none
+ * @param hidden further values of the address
+ */
 export function Filters({
   path,
   label,
   fields,
   live = '#results',
-  children,
+  hidden = {},
 }: {
   path: string;
   label: string;
   fields: FilterField[];
   live?: string | null;
-  /** hidden fields */
-  children?: Child;
+  hidden?: Query;
 }) {
   const { t, to } = useView();
-  const isOrder = fields.every(({ isInTitles }) => isInTitles);
+  const typed = fields.filter(({ options }) => options === undefined);
+  const choices = fields.filter(({ options }) => options !== undefined);
+  const query: Query = { ...hidden, ...Object.fromEntries(fields.map(({ name, value }) => [name, value])) };
+  const kept = Object.entries({
+    ...hidden,
+    ...Object.fromEntries(choices.map(({ name, value }) => [name, value])),
+  });
+  const isOne = typed.length === 1 && (typed[0]?.type ?? 'search') === 'search';
+  const active = choices.filter(({ value, isOrder }) => value !== undefined && !isOrder).length;
   return (
-    <form
-      class={isOrder ? 'filters no-titles' : 'filters'}
-      method="get"
-      action={to(path)}
-      role="search"
-      aria-label={label}
-      {...(live === null ? {} : { 'data-live': live })}
-    >
-      {children}
-      {fields.map(({ name, label: about, value = '', options, type = 'search', isInTitles = false }) => (
-        <div
-          {...(isInTitles
-            ? { class: 'no-titles' }
-            : options === undefined && type === 'search'
-              ? { class: 'grow' }
-              : {})}
+    <div class="filters">
+      {typed.length === 0 ? null : (
+        <form
+          class={isOne ? 'find' : 'typed'}
+          method="get"
+          action={to(path)}
+          role="search"
+          aria-label={label}
+          {...(live === null ? {} : { 'data-live': live })}
         >
-          <label for={name}>{about}</label>
-          {options === undefined ? (
-            <input
-              class="form-control form-control-sm"
-              autocomplete="off"
-              id={name}
-              name={name}
-              type={type}
-              value={value}
-            />
-          ) : (
-            <select class="form-select form-select-sm" id={name} name={name}>
-              <Options options={options} chosen={value} />
-            </select>
+          {kept.map(([name, value]) =>
+            value === undefined ? null : <input type="hidden" name={name} value={String(value)} />,
           )}
+          {typed.map(({ name, label: about, value = '', type = 'search' }) => (
+            <div {...(isOne ? { class: 'only' } : {})}>
+              <label for={name} {...(isOne ? { class: 'visually-hidden' } : {})}>
+                {about}
+              </label>
+              <input
+                class="input"
+                autocomplete="off"
+                id={name}
+                name={name}
+                type={type}
+                value={value}
+                {...(isOne ? { placeholder: about } : {})}
+              />
+            </div>
+          ))}
+          <button {...(isOne ? { 'aria-label': t.common.filter } : { class: 'btn' })} type="submit">
+            {isOne ? <LineIcon name="search" /> : t.common.filter}
+          </button>
+        </form>
+      )}
+      {choices.length === 0 ? null : (
+        <>
+          <button class="btn only-narrow" type="button" popovertarget="choices">
+            <LineIcon name="funnel" />
+            {t.common.choices}
+            {active === 0 ? null : <span class="count">{String(active)}</span>}
+          </button>
+          <div class="sheet" id="choices" popover="auto" role="group" aria-label={label} data-live-part>
+            {choices.map((field) => (
+              <Choice field={field} path={path} query={query} />
+            ))}
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** A choice as a menu of links. A chosen value can be removed by another link next to it. */
+function Choice({
+  field: { name, label, value = '', options = [], isOrder = false },
+  path,
+  query,
+}: {
+  field: FilterField;
+  path: string;
+  query: Query;
+}) {
+  const { t, to } = useView();
+  const chosen = options.find((one) => String(one.value) === value);
+  const isOn = value !== '' && !isOrder;
+  const linkOf = (chosenValue: Option['value']) => to(path, { ...query, [name]: chosenValue });
+  return (
+    <div class={`chip${isOn ? ' chip-on' : ''}${isOrder ? ' chip-order' : ''}`}>
+      <details class="menu menu-left">
+        <summary>
+          {isOn ? null : <LineIcon name={isOrder ? 'arrow-down-wide-narrow' : 'plus'} />}
+          {isOrder ? (
+            <>
+              <span class="visually-hidden">{label}: </span>
+              {chosen?.label ?? label}
+            </>
+          ) : isOn ? (
+            <>
+              {label}: <b>{chosen?.label ?? value}</b>
+            </>
+          ) : (
+            label
+          )}
+        </summary>
+        <div class="pop">
+          {options.map((option) => (
+            <a
+              href={linkOf(option.value)}
+              {...(String(option.value) === value ? { 'aria-current': 'true' } : {})}
+            >
+              {option.label}
+            </a>
+          ))}
         </div>
+      </details>
+      {isOn ? (
+        <a class="clear" href={linkOf('')} aria-label={t.common.clearOne(label)}>
+          <LineIcon name="x" />
+        </a>
+      ) : null}
+    </div>
+  );
+}
+
+/** Ready filters of a list, each with the number of its rows. */
+export function Views({
+  label,
+  views,
+}: {
+  label: string;
+  views: { title: string; count?: string | undefined; path: string; query: Query; isCurrent: boolean }[];
+}) {
+  const { to } = useView();
+  return (
+    <ul class="views" aria-label={label}>
+      {views.map(({ title, count = '', path, query, isCurrent }) => (
+        <li>
+          <a href={to(path, query)} {...(isCurrent ? { 'aria-current': 'true' } : {})}>
+            {title}
+            {count === '' ? null : <span class="n">{count}</span>}
+          </a>
+        </li>
       ))}
-      <div>
-        <button class="btn btn-quiet btn-sm" type="submit">
-          {isOrder ? t.common.sort : t.common.filter}
-        </button>
-      </div>
-    </form>
+    </ul>
   );
 }
 
@@ -104,7 +201,7 @@ export function Filters({
 export function NoMatch({ path, children }: { path: string; children: string }) {
   const { t, to } = useView();
   return (
-    <p class="mb-0">
+    <p>
       {children} <a href={to(path)}>{t.common.clearFilters}</a>
     </p>
   );

@@ -62,25 +62,27 @@ export function FormPage({
   return (
     <TitledPage title={title} {...page} sub={sub}>
       {above}
-      <Panel id="form" kind="narrow" inside>
-        <FormErrors form={form} />
-        {about === undefined ? null : <p>{about}</p>}
-        {points.length === 0 ? null : (
-          <ul>
-            {points.map((one) => (
-              <li>{one}</li>
-            ))}
-          </ul>
-        )}
+      <Panel id="form" kind="narrow">
         <Form path={path} form={form} upload={upload} goesOn={goesOn}>
-          {children}
-          <p class="acts mb-0">
+          <div class="in form">
+            <FormErrors form={form} />
+            {about === undefined ? null : <p>{about}</p>}
+            {points.length === 0 ? null : (
+              <ul>
+                {points.map((one) => (
+                  <li>{one}</li>
+                ))}
+              </ul>
+            )}
+            {children}
+          </div>
+          <footer class="acts">
             {submit === undefined ? null : (
               <Submit kind={danger ? 'danger' : 'primary'} busy={busy} label={submit} />
             )}
             {acts}
             {backPath === undefined ? null : <ButtonLink path={backPath} label={backTitle} />}
-          </p>
+          </footer>
         </Form>
       </Panel>
       {below}

@@ -1,4 +1,8 @@
-/** Shapes of 16 by 16, drawn in the colour of the text. A word stands beside each of them. */
+import { jsx } from 'hono/jsx';
+import { useView } from '../view';
+import type { LineIconName } from './line-icons';
+
+/** Filled shapes of 16 by 16 for states, in the colour of the text. Each is next to a word. */
 const SHAPES = {
   yes: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm3.3 4.3L7 9.6 4.7 7.3 3.6 8.4 7 11.8l5.4-5.4Z',
   no: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1ZM5.6 4.6l-1 1L7 8l-2.4 2.4 1 1L8 9l2.4 2.4 1-1L9 8l2.4-2.4-1-1L8 7Z',
@@ -17,10 +21,20 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-export function Icon({ name }: { name: IconName }) {
+/** @param kind a further class, such as a state's colour */
+export function Icon({ name, kind = '' }: { name: IconName; kind?: string }) {
   return (
-    <svg class="ic" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg class={`ic ic-fill ${kind}`.trim()} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path fill-rule="evenodd" d={SHAPES[name]} />
+    </svg>
+  );
+}
+
+/** An icon in lines, for the navigation and for buttons. If an icon is alone, its button has a label. */
+export function LineIcon({ name }: { name: LineIconName }) {
+  return (
+    <svg class="ic" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      {useView().icons[name].map(([tag, attributes]) => jsx(tag, attributes))}
     </svg>
   );
 }

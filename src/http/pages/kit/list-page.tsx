@@ -46,7 +46,7 @@ export function ListPage<Row>({
       {tags}
       <Table {...table} />
       {paging === undefined ? null : <Paging {...paging} />}
-      {bar === undefined ? null : <footer>{bar}</footer>}
+      {bar}
     </>
   );
   return (
@@ -54,7 +54,13 @@ export function ListPage<Row>({
       {above}
       <Panel id="list" title={list} footer={footer}>
         {filter}
-        {filter === undefined ? rows : <div id="results">{rows}</div>}
+        {filter === undefined ? (
+          rows
+        ) : (
+          <div id="results" {...(bar === undefined ? {} : { class: 'pick' })}>
+            {rows}
+          </div>
+        )}
       </Panel>
       {below}
     </TitledPage>

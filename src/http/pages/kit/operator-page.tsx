@@ -1,43 +1,58 @@
 import type { Child } from 'hono/jsx';
-import { THEMES, useView } from '../view';
-import type { Language } from '../../../texts/language';
+import { useView } from '../view';
 import { OPERATORS } from '../../../texts/operators/languages';
 import { Document } from './document';
-import { Head } from './panel';
+import { Footer, Preferences } from './footer';
+import { LineIcon } from './icons';
+import type { LineIconName } from './line-icons';
+import { Face, Head } from './panel';
+import { SaidLine } from './said-line';
 
+interface NavItem {
+  path: string;
+  icon: LineIconName;
+  /** the page of docs that helps with it */
+  guide: string;
+}
+
+const item = (path: string, icon: LineIconName, guide: string): NavItem => ({ path, icon, guide });
+
+/** The navigation in groups: the sales, the extensions, and the service. */
 const NAV = {
-  overview: '/',
-  licenses: '/licenses',
-  customers: '/customers',
-  orders: '/orders',
-  releases: '/releases',
-  products: '/products',
-  system: '/system',
-} as const;
-export type NavName = keyof typeof NAV;
-
-/** The page of docs that helps with each. */
-export const GUIDES: Record<NavName, string> = {
-  overview: 'pages',
-  licenses: 'support',
-  customers: 'customers',
-  orders: 'shop',
-  releases: 'releases',
-  products: 'operator',
-  system: 'doctor',
+  sales: {
+    overview: item('/', 'layout-dashboard', 'pages'),
+    licenses: item('/licenses', 'key-round', 'support'),
+    customers: item('/customers', 'users', 'customers'),
+    orders: item('/orders', 'shopping-bag', 'shop'),
+    renewals: item('/renewals', 'refresh-cw', 'renewals'),
+  },
+  extensions: {
+    releases: item('/releases', 'rocket', 'releases'),
+    products: item('/products', 'package', 'operator'),
+  },
+  service: {
+    mails: item('/mails', 'mail', 'mail'),
+    settings: item('/settings', 'settings', 'pages'),
+    system: item('/system', 'server', 'doctor'),
+  },
 };
+const ITEMS = { ...NAV.sales, ...NAV.extensions, ...NAV.service };
+export type NavName = keyof typeof ITEMS;
+
+/** The pages of docs that the pages of the navigation link to. */
+export const GUIDES = Object.values(ITEMS).map(({ guide }) => guide);
 
 export interface OperatorPageProps {
   title: string;
   nav: NavName | undefined;
-  /** links to the pages it lies below */
+  /** links to the pages above it */
   crumbs?: [title: string, path: string][];
-  /** what stands in the search field */
+  /** the text in the search field */
   about?: string;
   children: Child;
 }
 
-/** A page of the operator with its title on top, and its actions beside that. */
+/** A page of the operator with a title and actions. */
 export function TitledPage({
   heading,
   sub,
@@ -45,7 +60,7 @@ export function TitledPage({
   children,
   ...page
 }: OperatorPageProps & {
-  /** on the page itself, where it is not the title of the window */
+  /** the title on the page itself, if the window has another one */
   heading?: Child;
   sub?: Child;
   actions?: Child;
@@ -58,194 +73,175 @@ export function TitledPage({
   );
 }
 
-/** A page of the operator: what stands above and below each of them. */
+/** A page of the operator: the navigation, the search and the account menu around its parts. */
 export function OperatorPage({ title, nav, crumbs = [], about, children }: OperatorPageProps) {
-  const { t, to, operator, shopName } = useView();
+  const { t, to, operator } = useView();
   const { common } = t;
+  const help = <Guide page={nav === undefined ? 'index' : ITEMS[nav].guide} />;
   return (
-    <Document title={`${title} · ${common.brand}`}>
-      <a class="visually-hidden-focusable skip" href="#main">
+    <Document title={`${title} · ${common.brand}`} kind={operator && 'frame'}>
+      <a class="skip" href="#main">
         {common.skip}
       </a>
-      <header class="top">
-        <div class="wrap top-1">
-          <a class="brand" href={to('/')}>
-            {common.brand}
-            {shopName === '' ? null : <span class="lg">{shopName}</span>}
-          </a>
-          {operator && (
-            <>
-              <details class="menu nav-menu only-sm">
-                <summary>{common.menu}</summary>
-                <nav aria-label={common.pages}>
-                  <NavLinks nav={nav} />
-                </nav>
-              </details>
-              {/* By POST: a pasted key must not stand in an address or a log. */}
-              <form class="find" role="search" method="post" action={to('/find')}>
-                <label class="visually-hidden" for="find">
-                  {common.findLabel}
-                </label>
-                <input
-                  class="form-control form-control-sm"
-                  id="find"
-                  name="about"
-                  type="search"
-                  autocomplete="off"
-                  data-search
-                  maxlength={500}
-                  value={about ?? ''}
-                  placeholder={common.findHint}
-                />
-                <button type="submit">{common.find}</button>
-              </form>
-              <form class="who" method="post" action={to('/sign-out')}>
-                {operator.name} <button type="submit">{common.signOut}</button>
-              </form>
-            </>
-          )}
-        </div>
-        {operator && (
-          <nav class="wrap nav-row" aria-label={common.pages}>
-            <NavLinks nav={nav} />
-          </nav>
+      {operator && <Side nav={nav} />}
+      <header class={operator ? 'bar' : 'bar bar-my'}>
+        {operator === undefined ? (
+          <div class="wrap narrow">
+            <Brand />
+          </div>
+        ) : (
+          <>
+            <button
+              class="btn btn-plain btn-icon only-small"
+              type="button"
+              popovertarget="side"
+              aria-label={common.menu}
+            >
+              <LineIcon name="menu" />
+            </button>
+            <Search about={about} />
+            <Account name={operator.name} />
+          </>
         )}
       </header>
-      <main id="main" class="wrap" tabindex={-1}>
-        <SaidLine />
-        {operator?.scope === 'read' ? <p class="small muted mt-3 mb-0">{common.mayRead}</p> : null}
-        {crumbs.length === 0 ? null : (
-          <p class="crumb plain">
-            {crumbs.map(([name, path]) => (
-              <>
-                <a href={to(path)}>{name}</a> /{' '}
-              </>
-            ))}
-            {title}
-          </p>
-        )}
-        {children}
+      <main id="main" tabindex={-1}>
+        <div class={operator ? 'wrap' : 'wrap narrow'}>
+          <SaidLine />
+          {crumbs.length === 0 ? null : (
+            <p class="crumb">
+              <LineIcon name="arrow-left" />
+              {crumbs.map(([name, path]) => (
+                <a href={to(path)}>{name}</a>
+              ))}
+            </p>
+          )}
+          {children}
+          {operator === undefined ? (
+            <Footer preferences="/preferences" languages={OPERATORS} />
+          ) : (
+            <footer class="foot">
+              {operator.scope === 'read' ? <span>{common.mayRead}</span> : null}
+              {help}
+            </footer>
+          )}
+        </div>
       </main>
-      <Footer
-        keys={operator !== undefined}
-        preferences="/preferences"
-        languages={OPERATORS}
-        help={operator && <Guide page={nav === undefined ? 'index' : GUIDES[nav]} />}
-      />
       {operator && <Keys />}
     </Document>
   );
 }
 
-function NavLinks({ nav }: { nav: NavName | undefined }) {
+/** The link home: the seller's name, and what this is. */
+function Brand() {
+  const { t, to, shopName } = useView();
+  const { brand } = t.common;
+  return (
+    <a class="brand" href={to('/')}>
+      <Mark name={shopName === '' ? brand : shopName} />
+      <span>
+        {shopName === '' ? brand : shopName}
+        {shopName === '' ? null : <small>{brand}</small>}
+      </span>
+    </a>
+  );
+}
+
+/** A mark from the first letter of a name. */
+export function Mark({ name }: { name: string }) {
+  return (
+    <span class="mark" aria-hidden="true">
+      {Array.from(name)[0]?.toUpperCase()}
+    </span>
+  );
+}
+
+/** The navigation at the left. In a small window it is a drawer, which its button opens without script. */
+function Side({ nav }: { nav: NavName | undefined }) {
   const { t, to } = useView();
   return (
-    <>
-      {(Object.keys(NAV) as NavName[]).map((name) => (
-        <a href={to(NAV[name])} {...(name === nav ? { 'aria-current': 'page' } : {})}>
-          {t.common.nav[name]}
-        </a>
+    <nav class="side" id="side" popover="auto" aria-label={t.common.pages}>
+      <Brand />
+      {Object.values(NAV).map((group) => (
+        <div class="nav">
+          {(Object.entries(group) as [NavName, NavItem][]).map(([name, { path, icon }]) => (
+            <a href={to(path)} {...(name === nav ? { 'aria-current': 'page' } : {})}>
+              <LineIcon name={icon} />
+              {t.common.nav[name]}
+            </a>
+          ))}
+        </div>
       ))}
-    </>
+    </nav>
   );
 }
 
-/** The result of the action that led to this page; it stays until the next page. */
-export function SaidLine() {
-  const { t, to, path, said } = useView();
-  if (said === undefined) return null;
-  const say: (...values: string[]) => string = { ...t.said, ...t.kit.said }[said.code];
-  const words: Record<string, (...facts: string[]) => string> = t.releases.remarks;
-  const remarks = (said.remarks ?? []).flatMap(([code = '', ...facts]) =>
-    Object.hasOwn(words, code) ? (words[code]?.(...facts) ?? []) : [],
-  );
+function Search({ about }: { about: string | undefined }) {
+  const { t, to } = useView();
+  const { common } = t;
+  // Use POST, because an address or a log must not contain a pasted key.
   return (
-    <>
-      <div class="alert alert-success said mt-3 mb-0">
-        <span role="status">{say(...said.values)}</span>
-        {/* The page without it; the script takes it away at once. */}
-        <a class="close" href={to(path)} data-close>
-          {t.kit.close}
-        </a>
-      </div>
-      {remarks.map((remark) => (
-        <p class="alert alert-warning mt-3 mb-0">{remark}</p>
-      ))}
-    </>
+    <form class="find" role="search" method="post" action={to('/find')}>
+      <label class="visually-hidden" for="find">
+        {common.findLabel}
+      </label>
+      <input
+        id="find"
+        name="about"
+        type="search"
+        autocomplete="off"
+        data-search
+        maxlength={500}
+        value={about ?? ''}
+        placeholder={common.findHint}
+      />
+      <kbd aria-hidden="true" data-key-hint hidden>
+        /
+      </kbd>
+      <button type="submit" aria-label={common.find}>
+        <LineIcon name="search" />
+      </button>
+    </form>
   );
 }
 
-/** Time zone, theme and language. @param preferences where the choice is sent to */
-export function Footer({
-  keys,
-  preferences,
-  languages,
-  narrow = false,
-  help,
-}: {
-  keys: boolean;
-  preferences: string;
-  /** those that the page can be read in, by code */
-  languages: Record<string, { language: Language }>;
-  /** as wide as a customer's page */
-  narrow?: boolean;
-  help?: Child;
-}) {
-  const { t, to, format, theme, language, path } = useView();
+/** The account menu: theme, language, keys, and the sign-out. */
+function Account({ name }: { name: string }) {
+  const { t, to, format } = useView();
   const { common, kit } = t;
   return (
-    <footer class={narrow ? 'wrap narrow foot' : 'wrap foot'}>
-      <span>{kit.times(format.zone)}</span>
-      <form method="post" action={to(preferences)}>
-        <input type="hidden" name="back" value={path} />
-        {help}
-        {keys ? (
-          <button type="button" class="btn-text" data-open="#keys" hidden>
+    <details class="menu account">
+      <summary class="btn btn-plain btn-icon">
+        <Face name={name} />
+        <span class="visually-hidden">{common.account(name)}</span>
+      </summary>
+      <div class="pop">
+        <p>
+          <strong>{name}</strong>
+          <br />
+          <span class="tiny muted">{kit.times(format.zone)}</span>
+        </p>
+        <hr />
+        <Preferences preferences="/preferences" languages={OPERATORS}>
+          <button type="button" data-open="#keys" hidden>
             {common.keyboard}
           </button>
-        ) : null}
-        <span>
-          {kit.theme}:{' '}
-          {THEMES.map((one) => (
-            <>
-              <button
-                type="submit"
-                class="btn-text"
-                name="theme"
-                value={one}
-                {...(one === theme ? { 'aria-current': 'true' } : {})}
-              >
-                {kit.themes[one]}
-              </button>{' '}
-            </>
-          ))}
-        </span>
-        {Object.entries(languages)
-          .filter(([code]) => code !== language)
-          .map(
-            ([
-              code,
-              {
-                language: { name },
-              },
-            ]) => (
-              <button type="submit" class="btn-text" name="language" value={code} lang={code}>
-                {name}
-              </button>
-            ),
-          )}
-      </form>
-    </footer>
+        </Preferences>
+        <hr />
+        <form method="post" action={to('/sign-out')}>
+          <button type="submit">{common.signOut}</button>
+        </form>
+      </div>
+    </details>
   );
 }
 
-/** The keys of the script, opened by `?`. */
+/** The list of the script's keys, which `?` opens. */
 function Keys() {
   const { common } = useView().t;
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <h2 id="keys-title">{common.keys.title}</h2>
-      <dl class="facts">
+      <dl>
         <dt>
           <kbd>/</kbd>
         </dt>
@@ -256,13 +252,11 @@ function Keys() {
         <dd>{common.keys.list}</dd>
       </dl>
       <form method="dialog">
-        <p class="form-check">
-          <input class="form-check-input" type="checkbox" id="keys-on" data-keys checked />
-          <label class="form-check-label" for="keys-on">
-            {common.keys.on}
-          </label>
-        </p>
-        <button class="btn btn-quiet" type="submit">
+        <label class="opt" for="keys-on">
+          <input type="checkbox" id="keys-on" data-keys checked />
+          {common.keys.on}
+        </label>
+        <button class="btn" type="submit">
           {common.keys.close}
         </button>
       </form>
@@ -270,13 +264,9 @@ function Keys() {
   );
 }
 
-/** Leads to the documentation, where it was built. */
+/** The link to the documentation, if it was built. */
 function Guide({ page }: { page: string }) {
   const { t, guide } = useView();
   const address = guide(page);
-  return address === undefined ? null : (
-    <>
-      <a href={address}>{t.common.guide}</a>{' '}
-    </>
-  );
+  return address === undefined ? null : <a href={address}>{t.common.guide}</a>;
 }

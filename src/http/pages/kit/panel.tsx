@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 
-/** A framed part of a page. @param aside a note or link at the right of its heading */
+/** A panel: the one surface of a page. @param aside a note or link at the right of its heading */
 export function Panel({
   id,
   title,
@@ -17,7 +17,7 @@ export function Panel({
   footer?: Child;
   /** further classes */
   kind?: string;
-  /** all of it has the inner margin */
+  /** true if everything in it has the inner margin */
   inside?: boolean;
   children: Child;
 }) {
@@ -29,7 +29,7 @@ export function Panel({
       {title === undefined ? null : (
         <header>
           <h2 id={`h-${id}`}>{title}</h2>
-          {aside === undefined ? null : <span class="small muted">{aside}</span>}
+          {aside === undefined ? null : <span>{aside}</span>}
         </header>
       )}
       {inside ? <Inside>{children}</Inside> : children}
@@ -38,7 +38,7 @@ export function Panel({
   );
 }
 
-/** The inner margin of a panel, for what is no table or list. */
+/** The inner margin of a panel, for everything except tables and lists. */
 export function Inside({ children }: { children: Child }) {
   return <div class="in">{children}</div>;
 }
@@ -49,25 +49,37 @@ export function Head({ title, sub, actions }: { title: Child; sub?: Child; actio
     <div class="head">
       <div>
         <h1>{title}</h1>
-        {sub === undefined ? null : <div class="sub mt-1">{sub}</div>}
+        {sub === undefined ? null : <div class="sub">{sub}</div>}
       </div>
       {actions === undefined ? null : <div class="acts">{actions}</div>}
     </div>
   );
 }
 
-/** A list of terms with what they are. A fact without a value is left out. */
+/** A list of labels with their values. An undefined fact is left out. */
 export function Facts({ facts }: { facts: (readonly [term: string, value: Child] | undefined)[] }) {
   return (
     <dl class="facts">
       {facts
         .filter((fact) => fact !== undefined)
         .map(([term, value]) => (
-          <>
+          <div>
             <dt>{term}</dt>
             <dd>{value}</dd>
-          </>
+          </div>
         ))}
     </dl>
+  );
+}
+
+/** The initials of a name: of its first and last word that begins with a capital letter. */
+export function Face({ name }: { name: string }) {
+  const words = name.split(/[^\p{L}\p{M}]+/u).filter(Boolean);
+  const capitalized = words.filter((word) => /^\p{Lu}/u.test(word));
+  const [first, ...others] = capitalized.length > 0 ? capitalized : words.slice(0, 1);
+  return (
+    <span class="face" aria-hidden="true">
+      {[first, others.at(-1)].map((word) => Array.from(word ?? '')[0]?.toUpperCase())}
+    </span>
   );
 }

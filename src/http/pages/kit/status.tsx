@@ -1,25 +1,37 @@
+import type { Child } from 'hono/jsx';
 import { useView } from '../view';
 import { Icon, type IconName } from './icons';
 
 export type LicenseStatus = 'active' | 'expired' | 'suspended' | 'revoked' | 'cancelled';
 
-/** Told by shape and word, then by colour. */
-const ICONS: Record<LicenseStatus, IconName> = {
-  active: 'yes',
-  expired: 'clock',
-  suspended: 'pause',
-  revoked: 'slash',
-  cancelled: 'minus',
+export type TagKind = 'ok' | 'warn' | 'bad' | 'off';
+
+/** A state as a pill: a shape and a word, and only then a colour. */
+export function Tag({ kind, icon, children }: { kind: TagKind; icon: IconName; children: Child }) {
+  return (
+    <span class={kind === 'off' ? 'tag' : `tag tag-${kind}`}>
+      <Icon name={icon} />
+      {children}
+    </span>
+  );
+}
+
+const LOOKS: Record<LicenseStatus, [TagKind, IconName]> = {
+  active: ['ok', 'yes'],
+  expired: ['warn', 'clock'],
+  suspended: ['off', 'pause'],
+  revoked: ['bad', 'slash'],
+  cancelled: ['off', 'minus'],
 };
 
-/** A licence's status. @param says more than the status, such as its end */
+/** A licence's status. @param says more than the status, such as the end */
 export function Status({ status, says }: { status: string; says?: string }) {
   const { t } = useView();
   const known = status as LicenseStatus;
+  const [kind, icon] = LOOKS[known];
   return (
-    <span class={`st st-${known}`}>
-      <Icon name={ICONS[known]} />
+    <Tag kind={kind} icon={icon}>
       {says ?? t.kit.status[known]}
-    </span>
+    </Tag>
   );
 }

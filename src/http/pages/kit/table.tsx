@@ -12,10 +12,10 @@ export interface Column<Row> {
    */
   kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | 'text' | 'time' | 'check' | undefined;
   /**
-   * On a phone: `beside` the row's first cell, or `hidden`; by default below it, with the column's title, which `bare`
-   * leaves out.
+   * In a small window: `beside` the row's first cell, or `hidden`; by default below it, with the column's title, which
+   * `bare` leaves out. `wide` is hidden there and where the navigation leaves a list of many columns too little room.
    */
-  phone?: 'beside' | 'hidden' | 'bare' | undefined;
+  phone?: 'beside' | 'hidden' | 'bare' | 'wide' | undefined;
   /** what the list is sorted by with this column, in its address */
   sort?: string | undefined;
 }
@@ -39,7 +39,7 @@ const CLASSES = {
   time: 'time',
   check: 'check',
 };
-const ON_PHONES = { beside: 'beside', hidden: 'lg', bare: '' };
+const ON_PHONES = { beside: 'beside', hidden: 'lg', bare: '', wide: 'lg xl' };
 
 export interface TableProps<Row> {
   /** names its order */

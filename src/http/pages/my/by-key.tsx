@@ -7,13 +7,14 @@ import type { Entitlement } from '../../../texts/customers/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
+import { Note } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { clientOf } from './customer';
 import { OtherKey } from './entry';
-import { AskLink, RenewLink, SignOut, State, UpgradeLink } from './parts';
+import { AskLink, RenewLink, SignOut, State, UpgradeLink, type Ground } from './parts';
 import { Versions } from './versions';
 
 /** The page with the key: what the licence is worth now. No site, e-mail, order or request: agencies pass keys on. */
@@ -36,7 +37,7 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
     return {
       page: (
         <CustomerPage title={my.title} action={<SignOut />} stack>
-          <State kind="bad" icon="clock" title={sentences.keyEnded({ endedAt: view.endedAt })} />
+          <State kind="warn" icon="clock" title={sentences.keyEnded({ endedAt: view.endedAt })} />
           {hasMail ? <AskForLink /> : null}
           <OtherKey />
         </CustomerPage>
@@ -70,13 +71,13 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
         }
       >
         {refused === undefined ? null : (
-          <p class="alert alert-danger" role="alert">
+          <Note kind="bad" role="alert">
             {refused}
-          </p>
+          </Note>
         )}
         <State kind={kind} icon={icon} title={sentence}>
-          {meaning === null ? null : <p class="mb-2">{meaning}</p>}
-          {keyEndsAt === null ? null : <p class="mb-2">{sentences.keyEnds({ endsAt: keyEndsAt })}</p>}
+          {meaning === null ? null : <p>{meaning}</p>}
+          {keyEndsAt === null ? null : <p>{sentences.keyEnds({ endsAt: keyEndsAt })}</p>}
           <WayOut view={view} />
         </State>
         <Figures view={view} />
@@ -101,12 +102,12 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
   };
 }
 
-const LOOKS: Record<Entitlement['code'], [kind: 'ok' | 'bad' | 'final' | 'off', icon: IconName]> = {
+const LOOKS: Record<Entitlement['code'], [kind: Ground, icon: IconName]> = {
   ACTIVE: ['ok', 'yes'],
-  FULL: ['bad', 'info'],
-  EXPIRED: ['bad', 'clock'],
+  FULL: ['warn', 'info'],
+  EXPIRED: ['warn', 'clock'],
   SUSPENDED: ['off', 'pause'],
-  WITHDRAWN: ['final', 'slash'],
+  WITHDRAWN: ['bad', 'slash'],
 };
 
 /** Renewing helps what has an end; what the seller paused or withdrew is the seller's to explain. */
@@ -122,15 +123,15 @@ function WayOut({
   if (!(mayRenew && renewUrl !== null) && !(needsHelp && supportUrl !== null) && upgradeUrl === null)
     return null;
   return (
-    <p class="mb-0 acts">
+    <p class="acts">
       {mayRenew ? (
-        <RenewLink url={renewUrl} kind={standing.code === 'EXPIRED' ? 'btn btn-primary' : 'btn btn-quiet'} />
+        <RenewLink url={renewUrl} kind={standing.code === 'EXPIRED' ? 'btn btn-primary' : 'btn'} />
       ) : null}
       <UpgradeLink
         url={upgradeUrl}
-        kind={standing.code === 'FULL' && needsHelp ? 'btn btn-primary' : 'btn btn-quiet'}
+        kind={standing.code === 'FULL' && needsHelp ? 'btn btn-primary' : 'btn'}
       />
-      {needsHelp ? <AskLink url={supportUrl} kind="btn btn-quiet" /> : null}
+      {needsHelp ? <AskLink url={supportUrl} kind="btn" /> : null}
     </p>
   );
 }
@@ -163,7 +164,7 @@ function Figures({ view }: { view: KeyView }) {
   ];
   return (
     <section class="panel" aria-label={my.figures}>
-      <dl class="three">
+      <dl class="in facts facts-row">
         {figures.map(([term, value]) => (
           <div>
             <dt>{term}</dt>
@@ -180,7 +181,7 @@ function AskForLink() {
   const { link } = t.my;
   return (
     <Panel id="link" title={link.titleByKey} inside>
-      <p class="mb-2 small">{link.hintByKey}</p>
+      <p class="small">{link.hintByKey}</p>
       <form method="post" action={to('/my/link')}>
         <Submit kind="quiet" busy={link.busy} label={link.send} />
       </form>
@@ -194,7 +195,7 @@ function WhereItGoes({ entries }: { entries: { name: string }[] }) {
   return (
     <Panel id="joomla" title={joomla.title}>
       <div class="in small">
-        <ol class="mb-0 ps-3">
+        <ol>
           <li>
             {joomla.open} <strong>{joomla.updateSites}</strong>.
           </li>

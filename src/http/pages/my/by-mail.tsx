@@ -1,6 +1,7 @@
 import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
+import { Note } from '../kit/note';
 import { Paging } from '../kit/table';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
@@ -47,9 +48,9 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
         }
       >
         {refused === undefined ? null : (
-          <p class="alert alert-danger" role="alert">
+          <Note kind="bad" role="alert">
             {refused}
-          </p>
+          </Note>
         )}
         <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} total={total.attention} />
         {total.sites === 0 ? null : <FindSite />}
@@ -80,15 +81,15 @@ function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number })
   const icon = isUrgent ? 'clock' : 'info';
   if (total === 1)
     return (
-      <State kind="bad" icon={icon} title={<Sentence license={first} />}>
-        <p class="mb-0">
+      <State kind="warn" icon={icon} title={<Sentence license={first} />}>
+        <p>
           <Renewal license={first} />
         </p>
       </State>
     );
   return (
-    <State kind="bad" icon={icon} title={t.my.attention(format.number(total))}>
-      <ul class="mb-0 ps-3">
+    <State kind="warn" icon={icon} title={t.my.attention(format.number(total))}>
+      <ul>
         {licenses.map((license) => (
           <li>
             <a href={`#h-l${license.id}`}>

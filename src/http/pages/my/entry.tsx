@@ -1,5 +1,6 @@
 import { CustomerPage } from '../kit/customer-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
+import { Note } from '../kit/note';
 import { Inside, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
@@ -12,11 +13,7 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
   const { key, link, title } = t.my;
   return (
     <CustomerPage title={title} stack>
-      {ended ? (
-        <p class="alert alert-warning" role="status">
-          {key.ended}
-        </p>
-      ) : null}
+      {ended ? <Note role="status">{key.ended}</Note> : null}
       <Panel id="key" title={key.title} inside>
         <KeyForm form={form} />
       </Panel>

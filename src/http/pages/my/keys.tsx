@@ -63,9 +63,9 @@ async function ask(
                 { value: 'none', label: keys.atOnce, hint: keys.atOnceHint },
               ]}
             />
-            <p class="acts mb-0">
+            <p class="acts">
               <Submit kind="danger" busy={keys.making} label={keys.make} />
-              <a class="btn btn-quiet" href={view.to('/my/mail')}>
+              <a class="btn" href={view.to('/my/mail')}>
                 {keys.back}
               </a>
             </p>

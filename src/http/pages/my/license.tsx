@@ -25,27 +25,25 @@ export function License({ license }: { license: MyLicense }) {
           <h2 id={`h-l${id}`}>{title}</h2>
           <Sub license={license} />
         </div>
-        <span class="tag">
-          <StatusUntil license={license} />
-        </span>
+        <StatusUntil license={license} />
       </header>
       <Inside>
         {standing.code === 'SUSPENDED' || standing.code === 'WITHDRAWN' ? (
           <p>{tellStanding(sentences, standing, activationType).sentence}</p>
         ) : null}
-        <p class="mb-0">
+        <p>
           <strong>{sentences.kind(activationType)}:</strong> {sentences.used({ ...slots, activationType })}
         </p>
         <Meter {...slots} />
         {isLive && sites.total > 0 ? (
-          <p class="muted small mb-0 mt-1">{sentences.removalsLeft({ ...removals, activationType })}</p>
+          <p class="muted small">{sentences.removalsLeft({ ...removals, activationType })}</p>
         ) : null}
         {license.downloads
           .filter(({ security }) => security)
           .map(({ product, version }) => (
-            <p class="small fw-semibold mb-0 mt-1">{my.securityOf(product, version)}</p>
+            <p class="small strong">{my.securityOf(product, version)}</p>
           ))}
-        <div class="acts mt-3">
+        <div class="acts">
           {license.downloads.map(({ productId, product, version }) => (
             <DownloadButton licenseId={id} productId={productId} version={version}>
               {license.downloads.length > 1 ? my.downloadOf(product, version) : my.downloadVersion(version)}
@@ -53,16 +51,16 @@ export function License({ license }: { license: MyLicense }) {
           ))}
           {only === undefined ? null : <KeyButtons license={license} of={only} />}
           {attention === 'ENDED' || attention === 'ENDS_SOON' ? (
-            <RenewLink url={license.renewUrl} kind="btn btn-quiet btn-sm" />
+            <RenewLink url={license.renewUrl} kind="btn btn-sm" />
           ) : null}
-          <UpgradeLink url={license.upgradeUrl} kind="btn btn-quiet btn-sm" />
+          <UpgradeLink url={license.upgradeUrl} kind="btn btn-sm" />
           {isLive && attention !== 'FULL' && !hasNoRemoval ? null : (
-            <AskLink url={license.supportUrl} kind="btn btn-quiet btn-sm" />
+            <AskLink url={license.supportUrl} kind="btn btn-sm" />
           )}
         </div>
       </Inside>
       {keys.length > 1 ? (
-        <div class="mb-3">
+        <div>
           <Keys license={license} />
         </div>
       ) : null}
@@ -76,12 +74,12 @@ export function License({ license }: { license: MyLicense }) {
       {sites.total === 0 ? null : (
         <footer>
           {sites.total > sites.newest.length ? (
-            <a class="btn btn-quiet btn-sm" href={to(`${path}/sites`)}>
+            <a class="btn btn-sm" href={to(`${path}/sites`)}>
               {my.sites.showAll(format.number(sites.total))}
               <span class="visually-hidden"> {title}</span>
             </a>
           ) : null}
-          <a class="btn btn-quiet btn-sm" href={to(`${path}/sites.csv`)}>
+          <a class="btn btn-sm" href={to(`${path}/sites.csv`)}>
             {t.kit.csv}
             <span class="visually-hidden"> {title}</span>
           </a>
@@ -178,19 +176,22 @@ function KeyButtons({
   const { t, to } = useView();
   const { keys } = t.my;
   const path = `/my/licenses/${license.id}/keys/${id}`;
-  const kind = `btn btn-quiet ${isRow ? 'btn-row' : 'btn-sm'}`;
   const hint = keyHint ?? String(id);
   return (
     <>
       {canBeShown ? (
         <form method="post" action={to(`${path}/show`)}>
-          <button class={kind} type="submit" {...(isRow ? { 'aria-label': keys.showThe(hint) } : {})}>
+          <button class="btn btn-sm" type="submit" {...(isRow ? { 'aria-label': keys.showThe(hint) } : {})}>
             {isRow ? keys.show : keys.showThe(hint)}
           </button>
         </form>
       ) : null}{' '}
       {canBeReplaced && license.standing.code !== 'WITHDRAWN' ? (
-        <a class={kind} href={to(`${path}/new`)} {...(isRow ? { 'aria-label': keys.newFor(hint) } : {})}>
+        <a
+          class="btn btn-sm"
+          href={to(`${path}/new`)}
+          {...(isRow ? { 'aria-label': keys.newFor(hint) } : {})}
+        >
           {keys.new}
         </a>
       ) : null}

@@ -4,12 +4,15 @@ import { useView } from '../view';
 
 /** Small parts of the customer's pages. */
 
-/** Leaves the page at a machine that others use too. */
+/** The ground of a verdict: what works, what ended or is full, what the seller withdrew, and what is paused. */
+export type Ground = 'ok' | 'warn' | 'bad' | 'off';
+
+/** The sign-out, for a computer that others use too. */
 export function SignOut() {
   const { t, to } = useView();
   return (
     <form method="post" action={to('/my/sign-out')}>
-      <button class="btn btn-quiet btn-sm" type="submit">
+      <button class="btn btn-plain" type="submit">
         {t.kit.signOut}
       </button>
     </form>
@@ -46,30 +49,32 @@ export function AskLink({ url, kind }: { url: string | null; kind: string }) {
   );
 }
 
-/** The sentence that opens a page, and what it means. */
+/** The verdict that opens a page, and what it means. */
 export function State({
   kind,
   icon,
   title,
   children,
 }: {
-  kind: 'ok' | 'bad' | 'final' | 'off';
+  kind: Ground;
   icon: IconName;
   title: Child;
   children?: Child;
 }) {
   return (
-    <section class={kind === 'off' ? 'state' : `state state-${kind}`} aria-labelledby="h-state">
-      <Icon name={icon} />
-      <div>
-        <h2 id="h-state">{title}</h2>
-        {children}
+    <section class={`panel verdict verdict-${kind}`} aria-labelledby="h-state">
+      <div class="top">
+        <Icon name={icon} />
+        <div>
+          <h2 id="h-state">{title}</h2>
+          {children}
+        </div>
       </div>
     </section>
   );
 }
 
-/** How many slots are used, as a bar beside its figure. */
+/** The used slots as a bar next to their number. */
 export function Meter({ used, limit }: { used: number; limit: number }) {
   if (limit === 0) return null;
   const share = Math.min(100, Math.round((used / limit) * 1000) / 10);
@@ -100,7 +105,7 @@ export function DownloadButton({
       {licenseId === undefined ? null : <input type="hidden" name="license_id" value={String(licenseId)} />}
       <input type="hidden" name="product_id" value={String(productId)} />
       <input type="hidden" name="version" value={version} />
-      <button class="btn btn-quiet btn-sm" type="submit">
+      <button class="btn btn-sm" type="submit">
         {children}
       </button>
     </form>

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { readCatalogue } from '../../../licensing/bundles';
 import { readMySite } from '../../../selfservice/by-mail';
 import { freeMySite } from '../../../selfservice/changes';
@@ -28,7 +28,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
   if (removals.left === 0 && !site.free)
     return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
   const left = { ...quotaAfterRemoval(removals, now), activationType };
-  const name = withAsciiForm(site.identifier);
+  const name = inBothForms(site.identifier);
   const title = sites.ask(name);
   return {
     page: (
@@ -37,12 +37,12 @@ async function ask(call: MailCall): Promise<PageResponse> {
           <ul>
             <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
             {followers.length === 0 ? null : (
-              <li>{sites.goWithIt(followers.length, followers.map(withAsciiForm).join(', '))}</li>
+              <li>{sites.goWithIt(followers.length, followers.map(inBothForms).join(', '))}</li>
             )}
             <li>{sites.stays}</li>
           </ul>
           <form method="post" action={view.to(`/my/licenses/${id}/sites/${site.id}/remove`)}>
-            <p class="acts mb-0">
+            <p class="acts">
               <Submit kind="danger" busy={sites.removing} label={sites.removeThe(name)} />
               <ButtonLink path="/my/mail" label={sites.back} />
             </p>
@@ -69,13 +69,13 @@ async function notRemoved(
   status: number,
 ): Promise<PageResponse> {
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
-  const title = view.t.my.sites.ask(withAsciiForm(site.identifier));
+  const title = view.t.my.sites.ask(inBothForms(site.identifier));
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
         <p role="alert">{sentence}</p>
         <p class="acts">
-          <AskLink url={supportUrl} kind="btn btn-quiet" />
+          <AskLink url={supportUrl} kind="btn" />
         </p>
       </CustomerPage>
     ),
@@ -89,9 +89,5 @@ async function remove(call: MailCall): Promise<PageResponse> {
   const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done(
-    '/my/mail',
-    'mySiteRemoved',
-    view.t.sentences.siteRemoved({ site: withAsciiForm(freed.freed) }),
-  );
+  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: inBothForms(freed.freed) }));
 }

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import type { Child } from 'hono/jsx';
 import type { MySite } from '../../../selfservice/by-mail';
 import { Table, type Column } from '../kit/table';
@@ -34,7 +34,7 @@ export function SiteTable<Site extends MySite>({
       rows={sites}
       empty={empty}
       columns={[
-        { title: texts.site, kind: 'name', cell: ({ identifier }) => withAsciiForm(identifier) },
+        { title: texts.site, kind: 'name', cell: ({ identifier }) => inBothForms(identifier) },
         ...more,
         {
           title: texts.label,
@@ -58,9 +58,9 @@ export function SiteTable<Site extends MySite>({
           cell: (site) =>
             (mayRemove || site.free) && heldUntil(site) === undefined ? (
               <a
-                class="btn btn-quiet btn-row"
+                class="btn btn-sm"
                 href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}
-                aria-label={texts.removeThe(withAsciiForm(site.identifier))}
+                aria-label={texts.removeThe(inBothForms(site.identifier))}
               >
                 {texts.remove}
               </a>

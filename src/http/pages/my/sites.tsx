@@ -71,7 +71,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
         stack
         sub={<ToLicenses />}
         actions={
-          <a class="btn btn-quiet" href={to(`${path}.csv`)}>
+          <a class="btn" href={to(`${path}.csv`)}>
             {t.kit.csv}
           </a>
         }
@@ -132,7 +132,7 @@ export function FindSite({ path, value = '' }: { path?: string; value?: string |
       <div class="grow">
         <label for="site">{path === undefined ? find : filter}</label>
         <input
-          class="form-control"
+          class="input"
           id="site"
           name="site"
           type="search"
@@ -142,7 +142,7 @@ export function FindSite({ path, value = '' }: { path?: string; value?: string |
         />
       </div>
       <div>
-        <button class="btn btn-quiet" type="submit">
+        <button class="btn" type="submit">
           {t.kit.find}
         </button>
       </div>

@@ -49,7 +49,7 @@ function Version({
           {releasedAt === null ? null : `${format.localDay(releasedAt)} · `}
           {format.bytes(size)}
         </span>
-        {security ? <p class="small fw-semibold mb-0">{t.my.security}</p> : null}
+        {security ? <p class="small strong">{t.my.security}</p> : null}
         <Changelog text={changelog} />
       </div>
       <div>

@@ -11,19 +11,16 @@ export function AnswerLanguage({
 }) {
   const { t } = useView();
   return (
-    <span role="group" aria-label={t.license.why.answerLanguage}>
-      {CUSTOMER_LANGUAGES.map((code, i) => (
-        <>
-          {i === 0 ? '' : ' · '}
-          {code === chosen ? (
-            <span aria-current="true">{CUSTOMERS[code].language.name}</span>
-          ) : (
-            <a href={hrefOf(code)} lang={code} hreflang={code}>
-              {CUSTOMERS[code].language.name}
-            </a>
-          )}
-        </>
-      ))}
+    <span class="seg" role="group" aria-label={t.license.why.answerLanguage}>
+      {CUSTOMER_LANGUAGES.map((code) =>
+        code === chosen ? (
+          <span aria-current="true">{CUSTOMERS[code].language.name}</span>
+        ) : (
+          <a href={hrefOf(code)} lang={code} hreflang={code}>
+            {CUSTOMERS[code].language.name}
+          </a>
+        ),
+      )}
     </span>
   );
 }

@@ -9,6 +9,8 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, FormErrors, Submit, TextArea, TextField } from '../kit/fields';
+import { LineIcon } from '../kit/icons';
+import { Note } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
@@ -59,7 +61,7 @@ async function showForm(
         <div class="cols cols-2">
           <Panel id="answer" title={texts.write}>
             <Inside>
-              {off === undefined ? null : <p class="alert alert-warning">{off}</p>}
+              {off === undefined ? null : <Note>{off}</Note>}
               <Form path={pathFor(license)} form={form}>
                 <FormErrors form={form} />
                 {license === undefined ? null : (
@@ -74,7 +76,7 @@ async function showForm(
                 <TextField name="to" type="email" label={texts.to} value={written.to} required />
                 <TextField name="subject" label={texts.subject} value={written.subject} required />
                 <TextArea name="body" label={texts.body} value={written.body} rows={16} required />
-                <p class="acts mb-0">
+                <p class="acts">
                   {off === undefined ? (
                     <Submit busy={texts.busy} name="do" value="send" label={texts.send} />
                   ) : null}
@@ -100,7 +102,7 @@ function Preview({ mail, from }: { mail: Written; from: string | undefined }) {
   return (
     <Panel id="preview" title={texts.preview}>
       <Inside>
-        <p class="mb-1">
+        <p>
           {from === undefined ? null : (
             <>
               <span class="muted">{texts.from}:</span> {from}
@@ -111,7 +113,7 @@ function Preview({ mail, from }: { mail: Written; from: string | undefined }) {
           <br />
           <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
         </p>
-        <pre class="mb-0">
+        <pre>
           <code>{mail.body}</code>
         </pre>
       </Inside>
@@ -233,14 +235,15 @@ export function ReadyAnswer({
         <input type="hidden" name="to" value={to ?? ''} />
         <CopyText id={id} label={label} name="body" text={reply.body} rows={rows}>
           {off === undefined ? (
-            <button class="btn btn-quiet btn-sm" type="submit" name="do" value="check">
+            <button class="btn" type="submit" name="do" value="check">
+              <LineIcon name="send" />
               {texts.open}
             </button>
           ) : null}
           {children}
         </CopyText>
       </Form>
-      {off !== undefined ? <p class="small muted mt-2 mb-0">{texts.off(off)}</p> : null}
+      {off !== undefined ? <p class="small muted">{texts.off(off)}</p> : null}
     </>
   );
 }

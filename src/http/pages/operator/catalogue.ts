@@ -7,7 +7,10 @@ import type { View } from '../view';
 
 /** What the pages of products, plans and versions share. */
 
-/** The product of `?product_id=`, or the first; undefined: there is none. @throws OperationError when there is no such product */
+/**
+ * The product of `?product_id=`, or the first; undefined: there is none. @throws OperationError when there is no such
+ * product
+ */
 export async function chosenProduct({
   db,
   query,

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { listCatalogue } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
@@ -112,7 +112,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
               aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
               inside
             >
-              <p class="mb-0 kept">{note}</p>
+              <p class="kept">{note}</p>
             </Panel>
           )}
           <Panel id="licenses" title={texts.licenses}>
@@ -139,7 +139,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => withAsciiForm(identifier),
+                    cell: ({ identifier }) => inBothForms(identifier),
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
@@ -379,7 +379,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             cell: (row) => {
               const type = row.type && (mailTypes[row.type] ?? row.type);
               const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
-              const label = [row.shop ?? (row.site && withAsciiForm(row.site)), of].filter(Boolean);
+              const label = [row.shop ?? (row.site && inBothForms(row.site)), of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },

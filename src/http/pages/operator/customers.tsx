@@ -33,7 +33,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
     <>
       <p>{texts.none}</p>
       {mayWrite ? (
-        <p class="acts mb-0">
+        <p class="acts">
           <ButtonLink kind="primary" path="/licenses/new" label={texts.issue} />
         </p>
       ) : null}

@@ -56,7 +56,7 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
             <Findings findings={fine} />
           </details>
         </Panel>
-        <p class="small muted mt-2">
+        <p class="small muted">
           {texts.reach} <code>licensing doctor --url https://...</code>
         </p>
       </TitledPage>
@@ -85,7 +85,7 @@ export function Findings({ findings }: { findings: Examined[] }) {
               )}
               {why}
               {remedy === null ? null : (
-                <p class="mb-1">
+                <p>
                   {doctor.remedy} <WithGuides text={remedy} />
                 </p>
               )}

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import type { RecordedEvent } from '../../../licensing/license-view';
 import { paidUntil } from '../../../licensing/core/states';
 import { reasonInWords } from '../../../support/sentences';
@@ -49,7 +49,7 @@ function changeOf(
   const slots = (value: unknown) =>
     value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
   const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
-  const identifier = withAsciiForm(text(is.identifier) || text(was.identifier));
+  const identifier = inBothForms(text(is.identifier) || text(was.identifier));
   switch (action) {
     case 'issue':
       return history.issued(text(is.reference));

@@ -13,7 +13,7 @@ export function FailedMails({ mails, back }: { mails: MailReport[] | undefined; 
   const texts = t.system.mails;
   if (mails === undefined || mails.length === 0) return null;
   return (
-    <Panel id="failed-mails" kind="mb-3" title={texts.failed}>
+    <Panel id="failed-mails" title={texts.failed}>
       <ul class="todo">
         {mails.map((one) => (
           <li>

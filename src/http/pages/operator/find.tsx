@@ -174,7 +174,7 @@ function showSeveral(
         about={about}
         actions={
           isCustomer ? (
-            <a class="btn btn-quiet" href={to(`/customers/${customerDigest(email)}`)}>
+            <a class="btn" href={to(`/customers/${customerDigest(email)}`)}>
               {texts.openCustomer}
             </a>
           ) : undefined
@@ -183,7 +183,7 @@ function showSeveral(
         <Panel id="found">
           <FoundTable licenses={licenses} caption={texts.caption(format.number(licenses.length))} />
           {more && !isCustomer ? (
-            <p class="in small mb-0">
+            <p class="in small">
               {/* An address must not stand in a link. */}
               {about.includes('@') ? (
                 texts.typeMore
@@ -247,14 +247,14 @@ function showNone(
       >
         <div class="stack">
           {told.length === 0 ? null : (
-            <Panel id="told" kind="why" inside>
+            <Panel id="told" inside>
               {told.map(({ sentence, advice }) => (
-                <p class="mb-2">
+                <p>
                   {sentence} {advice}
                 </p>
               ))}
               {likeliest === undefined ? null : (
-                <p class="acts mb-0">
+                <p class="acts">
                   <a class="btn btn-primary" href={to(`/licenses/${likeliest.license.id}`)}>
                     {texts.openLicense(String(likeliest.license.id))}
                   </a>

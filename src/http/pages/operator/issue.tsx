@@ -63,7 +63,7 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
         <TextField name="customer" type="email" label={texts.customer} hint={texts.customerHint} />
         <TextField name="reference" label={texts.order} hint={texts.orderHint} />
         {maySend ? <Checkbox name="send" label={texts.send} hint={texts.sendHint} /> : null}
-        <details class="fold mb-3" open={form.failure !== undefined}>
+        <details class="fold" open={form.failure !== undefined}>
           <summary>{texts.more}</summary>
           <div class="in">
             <TextField name="expires_at" type="date" label={texts.expires} hint={texts.expiresHint} />
@@ -117,7 +117,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageRes
         ) : (
           <ManyIssued licenses={licenses} about={about} />
         )}
-        <p class="acts mt-3">
+        <p class="acts">
           {isOne ? <ButtonLink path={`/licenses/${first.id}`} label={texts.toLicense} /> : null}
           <ButtonLink path="/licenses/new" label={texts.another} />
         </p>
@@ -152,11 +152,9 @@ function OneIssued({
     <div class="stack">
       <Panel id="key" title={texts.key1} inside>
         {key === null ? null : <CopyText id="license-key" label={texts.key1} text={key} />}
-        <p class="small muted mb-0 mt-2">{about}</p>
-        {ended === undefined ? null : <p class="mb-0 mt-2">{texts.ended(ended)}</p>}
-        <p class="mb-0 mt-2">
-          {mail === undefined || customer === null ? texts.noMail : mails[mail.state](customer)}
-        </p>
+        <p class="small muted">{about}</p>
+        {ended === undefined ? null : <p>{texts.ended(ended)}</p>}
+        <p>{mail === undefined || customer === null ? texts.noMail : mails[mail.state](customer)}</p>
       </Panel>
       {key === null ? null : (
         <Panel id="letter" title={texts.forCustomer} inside>
@@ -185,7 +183,7 @@ function ManyIssued({ licenses, about }: { licenses: [Issued, ...Issued[]]; abou
     <Panel id="many" title={texts.key1}>
       <Inside>
         <p class="small muted">{about}</p>
-        {ended === undefined ? null : <p class="mb-0">{texts.ended(ended)}</p>}
+        {ended === undefined ? null : <p>{texts.ended(ended)}</p>}
       </Inside>
       <Table
         caption={texts.table}

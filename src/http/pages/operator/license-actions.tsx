@@ -289,8 +289,8 @@ function showNote({ view }: OperatorCall, form: FormState, license: License): Pa
         about={texts.about}
         submit={texts.submit}
       >
-        <table class="t mb-3">
-          <caption class="px-0">{texts.hint}</caption>
+        <table class="t">
+          <caption>{texts.hint}</caption>
           <thead>
             <tr>
               <th scope="col">{texts.name}</th>
@@ -302,7 +302,7 @@ function showNote({ view }: OperatorCall, form: FormState, license: License): Pa
               <tr>
                 <td>
                   <input
-                    class="form-control form-control-sm"
+                    class="input"
                     name={`name-${i}`}
                     aria-label={`${texts.name} ${i + 1}`}
                     value={form.value(`name-${i}`) ?? known[i]?.[0] ?? ''}
@@ -313,7 +313,7 @@ function showNote({ view }: OperatorCall, form: FormState, license: License): Pa
                 </td>
                 <td>
                   <input
-                    class="form-control form-control-sm"
+                    class="input"
                     name={`text-${i}`}
                     aria-label={`${texts.text} ${i + 1}`}
                     value={form.value(`text-${i}`) ?? known[i]?.[1] ?? ''}

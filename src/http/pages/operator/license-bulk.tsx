@@ -10,6 +10,7 @@ import { formState, type FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
+import { Note } from '../kit/note';
 import { Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { canSendKey, licenseName, pathOf, Reason } from './license-call';
@@ -148,7 +149,7 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
         submit={count === 0 ? undefined : action === 'suspend' ? texts.suspendSubmit : texts.mailSubmit}
         back={[texts.back, list]}
         below={
-          <Panel id="selected" kind="mt-3">
+          <Panel id="selected">
             <LicenseTable
               licenses={licenses.slice(0, MOST_SHOWN)}
               caption={texts.caption(
@@ -334,14 +335,14 @@ async function showDone(call: OperatorCall): Promise<PageResponse> {
         nav="licenses"
         crumbs={[[t.licenses.title, listIn(query)]]}
         actions={<ButtonLink path={listIn(query)} label={texts.back} />}
-        above={left.length === 0 ? undefined : <p class="msg msg-warn">{texts.leftAbout}</p>}
+        above={left.length === 0 ? undefined : <Note>{texts.leftAbout}</Note>}
         list={left.length === 0 ? undefined : texts.left}
         caption={texts.leftCaption(
           format.number(left.length),
           format.number(Math.max(left.length, outcome.left)),
         )}
         rows={left}
-        empty={<p class="mb-0">{texts.allDone}</p>}
+        empty={<p>{texts.allDone}</p>}
         columns={[
           {
             title: t.licenses.columns.customer,

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { allowedTransitions, liveStatus, paidUntil } from '../../../licensing/core/states';
 import { viewLicense } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -78,7 +78,7 @@ async function ask(
           first === undefined
             ? texts.noSites
             : count === 1
-              ? texts.oneSite(withAsciiForm(first.identifier))
+              ? texts.oneSite(inBothForms(first.identifier))
               : texts.sites(format.number(count), t.common.sites(plan.activationType)),
           texts.noMail,
           ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { isKeyActive, type KeyUse } from '../../../licensing/license-keys';
 import { viewKey, viewKeys, viewKeySites, type LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -15,9 +15,9 @@ import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, Submit } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
+import { MoreMenu } from '../kit/more-menu';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
-import { capitalized } from '../../../texts/case';
 import { Table, type TableProps } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
@@ -169,7 +169,18 @@ function keyTable(
     empty: null,
     columns: [
       { title: texts.hint, kind: 'mono', cell: (use) => hintOf(view, use) },
-      { title: texts.for, cell: ({ key, isMain }) => key.label ?? (isMain ? texts.main : t.common.none) },
+      {
+        title: texts.for,
+        kind: 'long',
+        cell: ({ key, isMain }) => (
+          <>
+            {key.label ?? (isMain ? texts.main : t.common.none)}
+            <span class="sub">
+              <KeySites license={license} sites={sites.get(key.id) ?? []} />
+            </span>
+          </>
+        ),
+      },
       {
         title: texts.slots,
         cell: ({ key, used }) =>
@@ -177,11 +188,6 @@ function keyTable(
             format.number(used),
             slotsInWords(view, key.activationLimit ?? license.activationLimit),
           ),
-      },
-      {
-        title: capitalized(t.common.sites(license.plan.activationType)),
-        kind: 'long',
-        cell: ({ key }) => <KeySites license={license} sites={sites.get(key.id) ?? []} />,
       },
       {
         title: texts.ends,
@@ -192,6 +198,7 @@ function keyTable(
       },
       mayWrite && {
         title: '',
+        kind: 'act',
         cell: (use) =>
           isKeyActive(use.key, now) ? <KeyActions license={license} use={use} canShow={canShow} /> : null,
       },
@@ -202,10 +209,10 @@ function keyTable(
 /** The newest of a key, and the way to all. */
 function KeySites({ license, sites }: { license: License; sites: string[] }) {
   const { t, to } = useView();
-  if (sites.length === 0) return <>{t.common.none}</>;
+  if (sites.length === 0) return null;
   return (
     <>
-      {sites.slice(0, KEY_SITES).map(withAsciiForm).join(', ')}
+      {sites.slice(0, KEY_SITES).map(inBothForms).join(', ')}
       {sites.length > KEY_SITES ? (
         <>
           {' '}
@@ -221,22 +228,17 @@ function KeyActions({ license, use, canShow }: KeyOfLicense & { canShow: boolean
   const texts = view.t.license.keys;
   const { key, isMain } = use;
   const path = (action: string) => pathOf(license, `/keys/${key.id}/${action}`);
-  const about = <span class="visually-hidden"> {texts.ofKey(hintOf(view, use))}</span>;
+  const name = texts.ofKey(hintOf(view, use));
+  const about = <span class="visually-hidden"> {name}</span>;
   const link = (action: string, title: string) => (
-    <ButtonLink
-      kind="quiet btn-row"
-      path={path(action)}
-      label={
-        <>
-          {title}
-          {about}
-        </>
-      }
-    />
+    <a href={view.to(path(action))}>
+      {title}
+      {about}
+    </a>
   );
   const isCurrent = key.replacedBy === null;
   return (
-    <div class="acts">
+    <>
       {canShow && key.keySealed !== null ? (
         <Form path={path('show')} form={formState()}>
           <Submit
@@ -251,10 +253,14 @@ function KeyActions({ license, use, canShow }: KeyOfLicense & { canShow: boolean
           />
         </Form>
       ) : null}
-      {isCurrent ? link('new', texts.newKey) : null}
-      {isCurrent ? link('change', texts.change) : null}
-      {isMain ? null : link('end', texts.end)}
-    </div>
+      {isMain && !isCurrent ? null : (
+        <MoreMenu label={`${view.t.common.actions}: ${name}`}>
+          {isCurrent ? link('new', texts.newKey) : null}
+          {isCurrent ? link('change', texts.change) : null}
+          {isMain ? null : link('end', texts.end)}
+        </MoreMenu>
+      )}
+    </>
   );
 }
 
@@ -275,7 +281,7 @@ export function showKey(
             <Inside>
               <CopyText id="license-key" label={title} text={licenseKey} />
               {notes.map((note) => (
-                <p class="small muted mb-0 mt-2">{note}</p>
+                <p class="small muted">{note}</p>
               ))}
             </Inside>
           </Panel>
@@ -287,7 +293,7 @@ export function showKey(
             </Panel>
           )}
         </div>
-        <p class="acts mt-3">
+        <p class="acts">
           <ButtonLink path={pathOf(license)} label={t.license.keys.toLicense} />
         </p>
       </OperatorPage>

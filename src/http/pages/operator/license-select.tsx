@@ -1,4 +1,6 @@
 import type { License } from '../../../licensing/licenses';
+import { LineIcon } from '../kit/icons';
+import type { LineIconName } from '../kit/line-icons';
 import { useView, type Query } from '../view';
 import { licenseName } from './license-call';
 
@@ -17,7 +19,6 @@ export function SelectLicense({ license }: { license: License }) {
   const { t } = useView();
   return (
     <input
-      class="form-check-input"
       type="checkbox"
       form={FORM}
       name={`${LICENSE_FIELD}${license.id}`}
@@ -27,7 +28,10 @@ export function SelectLicense({ license }: { license: License }) {
   );
 }
 
-/** What can be done with the selected ones. @param query of the list's page @param total of the whole list; undefined: not known */
+/**
+ * The bar of the selected licences. It shows as soon as one is selected, and the browser counts them (style/55-tables.css).
+ * @param query the query of the list's page @param total the number of the whole list; undefined if it is unknown
+ */
 export function BulkBar({
   licenses,
   total = 0,
@@ -42,27 +46,26 @@ export function BulkBar({
   const { t, to, format } = useView();
   const texts = t.licenses.bulk;
   const list = new URLSearchParams(to('', query).split('?')[1]);
-  const button = (name: string, title: string) => (
-    <button class="btn btn-quiet btn-sm" type="submit" name="action" value={name}>
+  const button = (name: string, icon: LineIconName, title: string) => (
+    <button class="btn btn-sm" type="submit" name="action" value={name}>
+      <LineIcon name={icon} />
       {title}
     </button>
   );
   const box = (name: string, label: string) => (
-    <span class="form-check mb-0 ms-2">
-      <input class="form-check-input" type="checkbox" id={`bulk-${name}`} name={name} value="1" />
-      <label class="form-check-label" for={`bulk-${name}`}>
-        {label}
-      </label>
+    <span class="opt">
+      <input type="checkbox" id={`bulk-${name}`} name={name} value="1" />
+      <label for={`bulk-${name}`}>{label}</label>
     </span>
   );
   return (
-    <form id={FORM} class="acts" method="post" action={to('/licenses/bulk')} aria-label={texts.label}>
+    <form id={FORM} class="bulk" method="post" action={to('/licenses/bulk')} aria-label={texts.label}>
       <input type="hidden" name="page" value={licenses.map(({ id }) => id).join(' ')} />
       <input type="hidden" name={LIST_FIELD} value={String(list)} />
-      <span class="muted">{texts.selected}</span>
-      {button('suspend', texts.suspend)}
-      {canMail ? button('mail', texts.mail) : null}
-      {button('export', texts.export)}
+      <p>{texts.selected}</p>
+      {button('suspend', 'pause', texts.suspend)}
+      {canMail ? button('mail', 'send', texts.mail) : null}
+      {button('export', 'download', texts.export)}
       {box('all', texts.all(format.number(licenses.length)))}
       {total > licenses.length && total <= MOST_FOUND
         ? box('found', texts.found(format.number(total)))

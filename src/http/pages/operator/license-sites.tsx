@@ -1,5 +1,5 @@
 import { capitalized } from '../../../texts/case';
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { findActivation, listFollowers } from '../../../licensing/activations';
 import type { LicenseView } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
@@ -120,7 +120,7 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
   const { activationsUsed, activationLimit } = await licenseOf(call);
   const limit = slotsInWords(call.view, activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(pathOf(license), 'licenseSiteAdded', withAsciiForm(added.identifier), used);
+  return done(pathOf(license), 'licenseSiteAdded', inBothForms(added.identifier), used);
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
@@ -129,11 +129,11 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   return unlessGone(pathOf(license), async () => {
     const site = await findActivation(call.db, license.id, { id });
     if (site === undefined) throw notFound('activation');
-    const followers = (await listFollowers(call.db, site)).map(withAsciiForm).join(', ');
+    const followers = (await listFollowers(call.db, site)).map(inBothForms).join(', ');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, activationOperations.removeLicenseActivation, { path });
     const free = site.free ? 'free' : '';
-    return done(pathOf(license), 'licenseSiteRemoved', withAsciiForm(site.identifier), free, followers);
+    return done(pathOf(license), 'licenseSiteRemoved', inBothForms(site.identifier), free, followers);
   });
 }
 
@@ -232,7 +232,7 @@ function siteTable(
         title: thingsOf(view, license).one,
         kind: 'name',
         sort: 'identifier',
-        cell: ({ identifier }) => withAsciiForm(identifier),
+        cell: ({ identifier }) => inBothForms(identifier),
       },
       {
         title: texts.label,
@@ -263,7 +263,7 @@ function siteTable(
               label={
                 <>
                   {texts.remove}
-                  <span class="visually-hidden"> {withAsciiForm(identifier)}</span>
+                  <span class="visually-hidden"> {inBothForms(identifier)}</span>
                 </>
               }
             />
@@ -281,16 +281,12 @@ function AddForm({ license }: { license: License }) {
   const { add: title, example } = thingsOf(view, license);
   return (
     <>
-      <Form
-        path={pathOf(license, '/sites/add')}
-        form={formState()}
-        kind="d-flex flex-wrap gap-2 align-items-center"
-      >
+      <Form path={pathOf(license, '/sites/add')} form={formState()} kind="acts">
         <label class="muted" for="add-site">
           {title}
         </label>
         <input
-          class="form-control form-control-sm w-auto"
+          class="input"
           id="add-site"
           name="identifier"
           placeholder={example}

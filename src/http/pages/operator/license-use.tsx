@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import type { LicenseMonthCounts } from '../../../figures/kept-figures';
 import type { LastSeen } from '../../../support/last-seen';
 import { BarChart } from '../kit/chart';
@@ -53,7 +53,7 @@ function seenSentence({ t, format }: View, { at, site, ip, installed, asked }: L
       ? ip === null
         ? texts.seen(when)
         : texts.from(when, ip)
-      : texts.on(when, withAsciiForm(site));
+      : texts.on(when, inBothForms(site));
   if (installed !== null) return texts.withVersion(where, installed);
   return asked === null ? `${where}.` : texts.asking(where, asked);
 }

@@ -9,11 +9,14 @@ import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
 import { groupFindings, type GroupedFindings } from '../../../support/grouped-findings';
 import { requestHistory, type HistoryEntry } from '../../../support/request-history';
-import { currentAccess, type Line, type CurrentAccess } from '../../../support/current-access';
+import { currentAccess, type CurrentAccess } from '../../../support/current-access';
 import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
-import { Icon } from '../kit/icons';
+import { Icon, LineIcon } from '../kit/icons';
+import { Note } from '../kit/note';
+import { Panel } from '../kit/panel';
+import { TimelineItem } from '../kit/timeline';
 import type { OperatorCall } from '../page';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { useView } from '../view';
@@ -124,10 +127,10 @@ export function SharedKey({ license, why: { shared } }: { license: License; why:
   const path = pathOf(license, `/keys/${shared.keyId}/new`);
   const label = t.told.spreading.rekey;
   return (
-    <p class="alert alert-warning">
+    <Note>
       {shared.sentence}{' '}
       {mayWrite ? <ButtonLink path={path} query={{ overlap: '14d' }} label={label} /> : null}
-    </p>
+    </Note>
   );
 }
 
@@ -146,42 +149,61 @@ function fullKeyOf({ now, findings }: WhyAnswer): number | undefined {
   return (ofKey?.facts as { key_id: number | undefined } | undefined)?.key_id;
 }
 
-export function WhyPanel({ license, why }: { license: License; why: Why }) {
+/** The verdict, the answer for the customer, and the requests that both are based on. */
+export function WhyPanels({ license, why }: { license: License; why: Why }) {
   const { t, to } = useView();
   const texts = t.license.why;
   const { works, happened, nearby } = why;
   if (works === null) return null;
-  const isFine = works.state === 'fine' || works.state === 'again';
   return (
-    <section class={`panel why ${isFine ? 'why-yes' : 'why-no'}`} aria-labelledby="h-why">
-      <header>
-        <h2 id="h-why">{texts.title}</h2>
-        <span class="small muted">{works.summary}</span>
-      </header>
-      {why.key === undefined ? null : <JudgedBy license={license} of={why.key} />}
-      <ul class="verdicts">
-        <Verdict line={works.updates} isBig={!works.updates.allowed || works.state === 'again'} />
-        <Verdict line={works.newSite} isBig={works.state === 'no_new_site'} />
-      </ul>
-      <RemedyBar license={license} why={why} />
-      {works.quiet === null ? null : <p class="fold px-3 py-2 mb-0 small muted">{works.quiet}</p>}
-      {happened.length === 0 ? null : (
-        <div class="fold">
-          <p class="d-flex justify-content-between px-3 pt-2 pb-1 mb-0 small">
-            <strong>{texts.happened}</strong>{' '}
-            <a href={to(pathOf(license, '/requests'))}>{texts.allRequests}</a>
-          </p>
-          <Log license={license} entries={happened.slice(0, SHOWN)} />
+    <>
+      <Verdict license={license} why={why} works={works} />
+      <ReplyPanel license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
+      {happened.length + nearby.length === 0 ? null : (
+        <Panel
+          id="happened"
+          title={texts.happened}
+          aside={<a href={to(pathOf(license, '/requests'))}>{texts.allRequests}</a>}
+        >
+          {happened.length === 0 ? null : <Log license={license} entries={happened.slice(0, SHOWN)} />}
+          {nearby.length === 0 ? null : (
+            <details class="fold">
+              <summary>{texts.nearby}</summary>
+              <Log license={license} entries={nearby} />
+            </details>
+          )}
+        </Panel>
+      )}
+    </>
+  );
+}
+
+const GROUNDS = { fine: 'ok', again: 'ok', no_new_site: 'warn', refused: 'bad' } as const;
+
+/** Does it work now? The line that decides is the title, with the one button below it. */
+function Verdict({ license, why, works }: { license: License; why: Why; works: CurrentAccess }) {
+  const [main, other] =
+    works.state === 'no_new_site' ? [works.newSite, works.updates] : [works.updates, works.newSite];
+  return (
+    <section class={`panel verdict verdict-${GROUNDS[works.state]}`} aria-labelledby="h-why">
+      <div class="top">
+        <Icon name={main.allowed ? 'yes' : 'no'} />
+        <div>
+          {why.key === undefined ? null : <JudgedBy license={license} of={why.key} />}
+          <h2 id="h-why">{main.sentence}</h2>
+          {works.state === 'again' ? <p>{works.summary}</p> : null}
+          {main.note === null ? null : <p>{main.note}</p>}
+          <RemedyBar license={license} why={why} />
         </div>
-      )}
-      {nearby.length === 0 ? null : (
-        <details class="fold">
-          <summary>{texts.nearby}</summary>
-          <Log license={license} entries={nearby} />
-        </details>
-      )}
-      <ReplyFold license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
-      <JoomlaSays />
+      </div>
+      <div class="also">
+        <Icon name={other.allowed ? 'yes' : 'no'} kind={other.allowed ? 'ok' : 'bad'} />
+        <div>
+          {other.sentence}
+          {other.note === null ? null : <p class="small muted">{other.note}</p>}
+          {works.quiet === null ? null : <p class="small muted">{works.quiet}</p>}
+        </div>
+      </div>
     </section>
   );
 }
@@ -191,22 +213,10 @@ function JudgedBy({ license, of: { hint, label } }: { license: License; of: NonN
   const { t, to } = useView();
   const texts = t.license.why;
   return (
-    <p class="px-3 mb-1 small">
+    <p class="small">
       {texts.byKey(hint, label)}{' '}
       <a href={to(pathOf(license), { key: license.mainKeyId })}>{texts.byMainKey}</a>
     </p>
-  );
-}
-
-function Verdict({ line: { allowed, sentence, note }, isBig }: { line: Line; isBig: boolean }) {
-  return (
-    <li class={allowed ? 'yes' : 'no'}>
-      <Icon name={allowed ? 'yes' : 'no'} />
-      <div>
-        <div {...(isBig ? { class: 'big' } : {})}>{sentence}</div>
-        {note === null ? null : <div class="small muted">{note}</div>}
-      </div>
-    </li>
   );
 }
 
@@ -218,7 +228,7 @@ function RemedyBar({ license, why: { remedy, others } }: { license: License; why
   const links = others.flatMap((one): [string, string][] => [[linkOf(one, license), one.button]]);
   if (remedy.type === 'renew') links.unshift([pathOf(license, '/renew'), t.license.why.another]);
   return (
-    <div class="remedy">
+    <div class="acts">
       {sent === undefined ? (
         <a class="btn btn-primary" href={addressOf(linkOf(remedy, license), to)}>
           {remedy.button}
@@ -231,7 +241,7 @@ function RemedyBar({ license, why: { remedy, others } }: { license: License; why
           <Submit kind={remedy.type === 'issue' ? 'quiet' : 'primary'} label={remedy.button} />
         </Form>
       )}
-      <span class="small">
+      <p>
         {remedy.note}
         {links.map(([path, title], i) => (
           <>
@@ -239,7 +249,7 @@ function RemedyBar({ license, why: { remedy, others } }: { license: License; why
             <a href={addressOf(path, to)}>{title}</a>
           </>
         ))}
-      </span>
+      </p>
     </div>
   );
 }
@@ -301,7 +311,7 @@ function addressOf(path: string, to: (path: string) => string): string {
 
 function Log({ license, entries }: { license: License; entries: HistoryEntry[] }) {
   return (
-    <ol class="log">
+    <ol class="tl">
       {entries.map((entry) => (
         <LogEntry entry={entry} license={license} />
       ))}
@@ -320,46 +330,50 @@ function LogEntry({ entry, license }: { entry: HistoryEntry; license: License })
     client.ip,
   ].filter(Boolean);
   return (
-    <li>
-      <time datetime={at.toISOString()}>{format.moment(at)}</time>
-      <span class={isGood ? 'yes' : 'no'}>
-        <Icon name={isGood ? 'yes' : 'no'} />
-      </span>
-      <div>
-        {parts === null ? (
-          sentence
-        ) : (
-          <>
-            {parts.what}: <strong>{parts.because}</strong>
-          </>
-        )}{' '}
-        {[near?.sentence, repeated, worksAgainSentence].filter(Boolean).join(' ')}
-        {about.length === 0 ? null : <div class="sub">{about.join(' · ')}</div>}
-        {advice === null ? null : <div class="sub">{advice}</div>}
-      </div>
-    </li>
+    <TimelineItem
+      kind={isGood ? 'ok' : 'bad'}
+      icon={<LineIcon name={isGood ? 'check' : 'x'} />}
+      when={<time datetime={at.toISOString()}>{format.moment(at)}</time>}
+    >
+      {parts === null ? (
+        sentence
+      ) : (
+        <>
+          {parts.what}: <strong>{parts.because}</strong>
+        </>
+      )}{' '}
+      {[near?.sentence, repeated, worksAgainSentence].filter(Boolean).join(' ')}
+      {about.length === 0 ? null : <small>{about.join(' · ')}</small>}
+      {advice === null ? null : <small>{advice}</small>}
+    </TimelineItem>
   );
 }
 
 /** Characters in a line of the field, about. */
 const LINE = 85;
 
-function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpen: boolean }) {
+/** The answer for the customer, in the form of a letter. */
+function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOpen: boolean }) {
   const { t, to } = useView();
   const texts = t.license.why;
   const { reply, replyLanguage } = why;
   const { customer } = license;
   const lines = reply.body.split('\n').map((line) => Math.ceil(line.length / LINE) || 1);
   return (
-    <details class="fold" id="answer" open={isOpen}>
-      <summary>{texts.answer}</summary>
-      <div class="in">
-        <div class="d-flex flex-wrap justify-content-between align-items-center gap-2 mb-1 small">
-          <span class="muted">{texts.answerHint}</span>
+    <section class="panel letter">
+      <details class="fold" id="answer" open={isOpen}>
+        <summary>{texts.answer}</summary>
+        <div class="line">
+          <span class="label">{t.answer.to}</span>
+          <span class="grow">{customer ?? t.licenses.noCustomer}</span>
           <AnswerLanguage
             chosen={replyLanguage}
             hrefOf={(code) => `${to(pathOf(license), { reply: code, key: why.key?.id })}#answer`}
           />
+        </div>
+        <div class="line">
+          <span class="label">{t.answer.subject}</span>
+          <span>{reply.subject}</span>
         </div>
         <ReadyAnswer
           id="reply"
@@ -372,13 +386,14 @@ function ReplyFold({ license, why, isOpen }: { license: License; why: Why; isOpe
           rows={lines.reduce((sum, one) => sum + one, 1)}
         >
           {customer === null ? null : (
-            <a class="btn btn-quiet btn-sm" href={mailAddress(customer, reply)}>
+            <a class="btn btn-plain" href={mailAddress(customer, reply)}>
               {texts.mailProgram}
             </a>
           )}
         </ReadyAnswer>
-      </div>
-    </details>
+      </details>
+      <JoomlaSays />
+    </section>
   );
 }
 

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../base/days';
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
 import { reasonInWords } from '../../../support/sentences';
@@ -18,10 +18,12 @@ import { findCustomer } from '../../../privacy/customer-list';
 import { act, type DataOf } from '../act';
 import { formState } from '../form-state';
 import { ButtonLink, Form } from '../kit/fields';
+import { LineIcon } from '../kit/icons';
+import type { LineIconName } from '../kit/line-icons';
 import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Panel } from '../kit/panel';
+import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
-import { Table } from '../kit/table';
+import { TimelineItem } from '../kit/timeline';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
@@ -36,7 +38,7 @@ import { keyChangeRoutes } from './license-key-changes';
 import { licenseSiteRoutes, SitePanel } from './license-sites';
 import { FailedMails } from './failed-mails';
 import { AddressNeeded, MailFact } from './order-mail';
-import { readWhy, SharedKey, WhyPanel } from './license-why';
+import { readWhy, SharedKey, WhyPanels } from './license-why';
 import { mailOperations } from '../../../operations/mails';
 
 /** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
@@ -109,11 +111,11 @@ async function showLicense(call: OperatorCall): Promise<PageResponse> {
           title={name}
           sub={
             <>
-              <span class="tag">
-                <Status status={liveStatus(license, view.now)} />
-              </span>{' '}
-              {product.name} · {license.plan.name}{' '}
-              <span class="muted">{t.license.number(String(license.id))}</span>
+              <Status status={liveStatus(license, view.now)} />
+              <span>
+                {product.name}, {license.plan.name}
+              </span>
+              <span>{t.license.number(String(license.id))}</span>
             </>
           }
           actions={<Actions license={license} canSendKey={canSendKey(call, license)} />}
@@ -128,12 +130,9 @@ async function showLicense(call: OperatorCall): Promise<PageResponse> {
         <FailedMails mails={extras.failedMails} back={pathOf(license)} />
         <SharedKey license={license} why={why} />
         <div class="cols cols-side">
-          <WhyPanel license={license} why={why} />
+          <WhyPanels license={license} why={why} />
           <UsePanel months={extras.months} seen={extras.seen} />
-          <aside class="panel" aria-labelledby="h-facts">
-            <header>
-              <h2 id="h-facts">{t.license.title}</h2>
-            </header>
+          <aside class="panel" aria-label={t.license.title}>
             <div class="in">
               <LicenseFacts shown={shown} extras={extras} />
             </div>
@@ -180,13 +179,15 @@ function Actions({ license, canSendKey }: { license: License; canSendKey: boolea
     <>
       {allowed.includes('renew') ? <ButtonLink path={pathOf(license, '/renew')} label={texts.renew} /> : null}
       {canSendKey ? <ButtonLink path={pathOf(license, '/send-key')} label={texts.sendKey} /> : null}
-      <a class="btn btn-quiet lg" href={to(pathOf(license, '/plan'))}>
+      <a class="btn lg" href={to(pathOf(license, '/plan'))}>
         {texts.changePlan}
       </a>
       <details class="menu">
-        <summary class="btn btn-quiet">{texts.more}</summary>
-        <ul>
-          <li class="only-sm">{link('/plan', texts.changePlan)}</li>
+        <summary class="btn btn-icon" aria-label={texts.more}>
+          <LineIcon name="ellipsis" />
+        </summary>
+        <ul class="pop">
+          <li class="only-narrow">{link('/plan', texts.changePlan)}</li>
           <li>{link('/slots', texts.changeSlots)}</li>
           <li>{link('/customer', texts.changeCustomer)}</li>
           <li>{link('/note', texts.changeNote)}</li>
@@ -239,7 +240,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
                   </Beside>
                 </>
               )}
-              {extras.note ? <span class="small d-block kept">{extras.note}</span> : null}
+              {extras.note ? <span class="sub kept">{extras.note}</span> : null}
             </>
           ),
         ],
@@ -279,7 +280,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
               facts.installed,
               extras.told.map(({ site, version, at }) => (
                 <div>
-                  {facts.runs(version, withAsciiForm(site))} <Beside>{format.localDay(at)}</Beside>
+                  {facts.runs(version, inBothForms(site))} <Beside>{format.localDay(at)}</Beside>
                 </div>
               )),
             ],
@@ -309,9 +310,7 @@ function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
     titles[stopped.action] ?? '',
     <>
       {format.localDay(stopped.at)}
-      {typeof reason === 'string' ? (
-        <strong class="d-block fw-normal">{reasonInWords(reason, t)}</strong>
-      ) : null}
+      {typeof reason === 'string' ? <div>{reasonInWords(reason, t)}</div> : null}
       <Beside>{eventActor(stopped.actor, t)}</Beside>
     </>,
   ] as const;
@@ -401,7 +400,14 @@ function Mails({ mails }: { mails: SentMail[] }) {
 }
 
 function Beside({ children }: { children: string }) {
-  return <span class="muted small d-block">{children}</span>;
+  return <span class="sub">{children}</span>;
+}
+
+/** The icon of a change: of a site, a key, a mail, or of anything else. */
+function iconOf(action: string): LineIconName {
+  if (action.includes('activat')) return 'globe';
+  if (/key|issue|reveal/.test(action)) return 'key-round';
+  return /answer|notify/.test(action) ? 'mail' : 'pencil';
 }
 
 function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number, string> }) {
@@ -420,26 +426,18 @@ function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number,
         </>
       }
     >
-      <Table
-        caption={texts.caption}
-        rows={events}
-        empty={texts.none}
-        columns={[
-          {
-            title: texts.columns.when,
-            kind: 'time',
-            cell: ({ at }) => <span class="nowrap">{format.moment(at)}</span>,
-          },
-          {
-            title: texts.columns.what,
-            kind: 'name',
-            cell: (event) => (
-              <span class="fw-normal">{eventSentence(event, t, format, { activationType, plans })}</span>
-            ),
-          },
-          { title: texts.columns.by, kind: 'long', cell: ({ actor }) => eventActor(actor, t) },
-        ]}
-      />
+      {events.length === 0 ? <Inside>{texts.none}</Inside> : null}
+      <ol class="tl">
+        {events.map((event) => (
+          <TimelineItem
+            icon={<LineIcon name={iconOf(event.action)} />}
+            when={<time datetime={event.at.toISOString()}>{format.moment(event.at)}</time>}
+          >
+            {eventSentence(event, t, format, { activationType, plans })}
+            <small>{eventActor(event.actor, t)}</small>
+          </TimelineItem>
+        ))}
+      </ol>
     </Panel>
   );
 }

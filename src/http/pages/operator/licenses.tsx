@@ -10,7 +10,7 @@ import { OperatorError } from '../../../licensing/operator-error';
 import { listCatalogue, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';
 import { ButtonLink, type Option } from '../kit/fields';
-import { Filters, NoMatch, orderField, type FilterField } from '../kit/filters';
+import { Filters, NoMatch, orderField, Views, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Status } from '../kit/status';
 import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
@@ -172,7 +172,7 @@ function toQuery({ product_id, plan_id, covers, after: _after, ...others }: Give
 }
 
 function QuickFilters({ filters, counts }: { filters: Given; counts: Counts | undefined }) {
-  const { t, to, format } = useView();
+  const { t, format } = useView();
   const texts = t.licenses;
   const status = (name: string) => (counts && format.number(counts.byStatus[name] ?? 0)) ?? '';
   const quick: [string, Given, string][] = [
@@ -185,18 +185,16 @@ function QuickFilters({ filters, counts }: { filters: Given; counts: Counts | un
   ];
   const now = JSON.stringify(filters);
   return (
-    <ul class="quick" aria-label={texts.quick}>
-      {quick.map(([name, filter, count]) => (
-        <li>
-          <a
-            href={to('/licenses', filter)}
-            {...(JSON.stringify(filter) === now ? { 'aria-current': 'true' } : {})}
-          >
-            {name} {count}
-          </a>
-        </li>
-      ))}
-    </ul>
+    <Views
+      label={texts.quick}
+      views={quick.map(([title, query, count]) => ({
+        title,
+        count,
+        path: '/licenses',
+        query,
+        isCurrent: JSON.stringify(query) === now,
+      }))}
+    />
   );
 }
 
@@ -309,37 +307,54 @@ function licenseTable(
         kind: 'check',
         cell: (one) => <SelectLicense license={one} />,
       },
-      { title: columns.status, cell: (one) => <Status status={liveStatus(one, now)} /> },
       {
         title: columns.customer,
         kind: 'name',
         sort: 'customer',
-        cell: (one) => <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>,
+        cell: (one) => (
+          <>
+            <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>
+            {one.reference === null ? null : <span class="sub">{one.reference}</span>}
+          </>
+        ),
+      },
+      {
+        title: columns.status,
+        phone: 'beside',
+        cell: (one) => <Status status={liveStatus(one, now)} />,
       },
       ...further,
       {
         title: columns.plan,
         phone: 'bare',
-        cell: ({ product, plan }) => `${product.name} · ${plan.name}`,
+        cell: ({ product, plan }) => (
+          <>
+            {product.name} <span class="sub">{plan.name}</span>
+          </>
+        ),
       },
       {
         title: columns.slots,
         kind: 'number',
-        phone: 'beside',
         cell: ({ activationLimit: limit, activationsUsed: used }) =>
           slots(format.number(used), limit === 0 ? '∞' : format.number(limit)),
       },
       {
         title: columns.ends,
+        kind: 'time',
         sort: 'expires_at',
         cell: (license) => {
           const paid = paidUntil(license);
           return paid === null ? t.common.noEnd : format.day(paid);
         },
       },
-      { title: columns.hint, kind: 'mono', cell: ({ keyHint }) => keyHint ?? t.common.none },
-      { title: columns.order, kind: 'long', cell: ({ reference }) => reference ?? t.common.none },
-      { title: columns.id, kind: 'number', sort: 'id', cell: ({ id }) => String(id) },
+      {
+        title: columns.hint,
+        kind: 'mono',
+        phone: 'wide',
+        cell: ({ keyHint }) => keyHint ?? t.common.none,
+      },
+      { title: columns.id, kind: 'number', sort: 'id', phone: 'hidden', cell: ({ id }) => String(id) },
     ],
   };
 }
@@ -350,7 +365,7 @@ function NoneYet() {
     <>
       <p>{t.licenses.none}</p>
       {mayWrite ? (
-        <p class="acts mb-0">
+        <p class="acts">
           <ButtonLink kind="primary" path="/licenses/new" label={t.licenses.noneIssue} />
           <ButtonLink path="/move-in" label={t.licenses.noneImport} />
         </p>

@@ -6,6 +6,7 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, FormErrors, Submit, TextArea } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
+import { allowMailStyles, MailFrame } from '../kit/mail-frame';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
@@ -35,11 +36,8 @@ async function showTexts(call: OperatorCall): Promise<PageResponse> {
     page: (
       <ListPage
         title={texts.title}
-        nav="system"
-        crumbs={[
-          [t.system.title, '/system'],
-          [title, '/settings'],
-        ]}
+        nav="settings"
+        crumbs={[[title, '/settings']]}
         sub={texts.about}
         caption={texts.caption}
         rows={rows}
@@ -89,12 +87,13 @@ async function showText(
 ): Promise<PageResponse> {
   const { t } = call.view;
   const shown = preview ?? (form.failure === undefined ? await previewOf(call, undefined) : undefined);
+  if (shown !== undefined) allowMailStyles(call.ctx, shown.html);
   const title = `${t.license.facts.mailTypes[text.name] ?? text.name} (${CUSTOMERS[text.language as 'en'].language.name})`;
   return {
     page: (
       <OperatorPage
         title={title}
-        nav="system"
+        nav="settings"
         crumbs={[
           [t.settings.title, '/settings'],
           [t.settings.texts.title, '/settings/texts'],
@@ -131,14 +130,14 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
             rows={ROWS}
             required
           />
-          <p class="acts mb-0">
+          <p class="acts">
             {isFile ? null : <Submit label={t.common.save} />}
             <Submit kind="quiet" name="do" value="preview" label={texts.preview} />
             <ButtonLink path="/settings/texts" label={t.common.back} />
           </p>
         </Form>
         {text.source === 'stored' ? (
-          <div class="mt-3">
+          <div>
             <Form path={`${pathOf(text)}/reset`} form={formState()}>
               <Submit kind="quiet" small label={texts.reset} />
             </Form>
@@ -157,10 +156,16 @@ function PreviewPanel({ mail }: { mail: Preview }) {
         <p>
           <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
         </p>
-        <pre class="mb-0">
-          <code>{mail.text}</code>
-        </pre>
       </Inside>
+      <MailFrame html={mail.html} title={texts.previewTitle} />
+      <details class="fold">
+        <summary>{texts.asText}</summary>
+        <Inside>
+          <pre>
+            <code>{mail.text}</code>
+          </pre>
+        </Inside>
+      </details>
     </Panel>
   );
 }

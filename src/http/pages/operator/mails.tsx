@@ -7,9 +7,12 @@ import { act } from '../act';
 import { csvNameOf, csvOf } from '../csv';
 import { FailedMailActs } from './failed-mails';
 import { ButtonLink } from '../kit/fields';
-import { Icon, type IconName } from '../kit/icons';
+import { Views } from '../kit/filters';
+import type { IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
+import { Note } from '../kit/note';
 import { Panel } from '../kit/panel';
+import { Tag, type TagKind } from '../kit/status';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** The latest mails, and those that were given up. A licence's own stand on its page. */
@@ -24,26 +27,24 @@ export const mailRoutes: Route<OperatorCall>[] = [
 const LIMIT = 100;
 const CSV_LIMIT = 10_000;
 
-/** The shape of a state, and whose status has its colour. */
-const MARKS: Record<Mail['state'], { icon: IconName; status: string }> = {
-  sent: { icon: 'yes', status: 'active' },
-  queued: { icon: 'clock', status: 'expired' },
-  failed: { icon: 'no', status: 'revoked' },
+const LOOKS: Record<Mail['state'], [TagKind, IconName]> = {
+  sent: ['ok', 'yes'],
+  queued: ['off', 'clock'],
+  failed: ['bad', 'no'],
 };
 
 function State({ state, word = state }: { state: Mail['state']; word?: string | undefined }) {
-  const { icon, status } = MARKS[state];
+  const [kind, icon] = LOOKS[state];
   return (
-    <span class={`st st-${status}`}>
-      <Icon name={icon} />
+    <Tag kind={kind} icon={icon}>
       {word}
-    </span>
+    </Tag>
   );
 }
 
 async function showMails({ db, query, settings, view }: OperatorCall): Promise<PageResponse> {
   const { t, to, format } = view;
-  const { mails: texts, title } = t.system;
+  const { mails: texts } = t.system;
   const { mailTypes, mailStates } = t.license.facts;
   const { columns } = texts;
   const failed = query.get('state') === 'failed';
@@ -52,8 +53,7 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
     page: (
       <ListPage
         title={texts.title}
-        nav="system"
-        crumbs={[[title, '/system']]}
+        nav="mails"
         actions={
           <ButtonLink
             path="/mails.csv"
@@ -63,24 +63,21 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
         }
         above={
           <>
-            {settings.mailing === undefined ? <p class="alert alert-warning">{texts.off}</p> : null}
-            <ul class="quick" aria-label={texts.quick}>
-              {[false, true].map((one) => (
-                <li>
-                  <a
-                    href={to('/mails', one ? { state: 'failed' } : {})}
-                    {...(one === failed ? { 'aria-current': 'true' } : {})}
-                  >
-                    {one ? texts.failed : texts.all}
-                  </a>
-                </li>
-              ))}
-            </ul>
+            {settings.mailing === undefined ? <Note>{texts.off}</Note> : null}
+            <Views
+              label={texts.quick}
+              views={[false, true].map((one) => ({
+                title: one ? texts.failed : texts.all,
+                path: '/mails',
+                query: one ? { state: 'failed' } : {},
+                isCurrent: one === failed,
+              }))}
+            />
           </>
         }
         caption={texts.caption(format.number(mails.length))}
         rows={mails}
-        empty={<p class="mb-0">{failed ? texts.noneFailed : texts.none}</p>}
+        empty={<p>{failed ? texts.noneFailed : texts.none}</p>}
         columns={[
           {
             title: columns.state,
@@ -128,8 +125,8 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
           },
         ]}
         below={
-          <Panel id="more" kind="mt-3" inside>
-            <p class="mb-0">{texts.help}</p>
+          <Panel id="more" inside>
+            <p>{texts.help}</p>
           </Panel>
         }
       />

@@ -64,7 +64,7 @@ function Asked({ found: { now, before } }: { found: MoveIn }) {
     <Table
       caption={texts.order}
       rows={now.sites === 0 && before.length === 0 ? [] : rows}
-      empty={<p class="mb-0">{texts.none}</p>}
+      empty={<p>{texts.none}</p>}
       columns={[
         { title: columns.where, kind: 'name', cell: ({ where }) => where },
         { title: columns.sites, kind: 'number', cell: ({ count }) => count },
@@ -99,7 +99,7 @@ function Unknown({ keys }: { keys: MoveIn['unknownKeys'] }) {
     <Table
       caption={texts.unknownOrder}
       rows={keys}
-      empty={<p class="mb-0">{texts.noUnknown}</p>}
+      empty={<p>{texts.noUnknown}</p>}
       columns={[
         {
           title: columns.key,

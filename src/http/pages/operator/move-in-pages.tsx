@@ -124,7 +124,7 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
             />
             <FileField name="users" label={texts.users} hint={texts.usersHint} accept={CSV_TYPES} />
             <UploadProgress />
-            <p class="acts mb-0">
+            <p class="acts">
               <Submit busy={texts.reading} label={texts.read} />
             </p>
           </Form>
@@ -214,7 +214,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
     <Table
       caption={texts.runsOrder}
       rows={runs}
-      empty={<p class="mb-0">{texts.noRuns}</p>}
+      empty={<p>{texts.noRuns}</p>}
       columns={[
         {
           title: columns.from,
@@ -222,9 +222,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           cell: ({ source, undoneAt }) => (
             <>
               {nameOf(t, source)}
-              {undoneAt === null ? null : (
-                <span class="sub fw-normal">{texts.undone(format.moment(undoneAt))}</span>
-              )}
+              {undoneAt === null ? null : <span class="sub">{texts.undone(format.moment(undoneAt))}</span>}
             </>
           ),
         },
@@ -303,13 +301,13 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
             {covers.length === 0 ? null : (
               <>
                 <Inside>
-                  <h3 class="h6">{texts.coversTitle}</h3>
+                  <h3>{texts.coversTitle}</h3>
                   {texts.coversAbout} <a href={to('/products')}>{texts.toProducts}</a>
                 </Inside>
                 <CoverTable form={form} covers={covers} first={plans.length} options={options} />
               </>
             )}
-            <div class="in mt-2">
+            <div class="in">
               {files.map(({ name, label, sent: file }) =>
                 file.bytes !== undefined && file.kept === undefined ? (
                   <FileField name={name} label={label} hint={texts.again} accept={CSV_TYPES} required />
@@ -319,7 +317,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
                 <Columns title={source.title} columns={columns ?? []} />
               )}
               <UploadProgress />
-              <p class="acts mb-0">
+              <p class="acts">
                 <Submit
                   name="do"
                   value="check"
@@ -361,7 +359,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
           />
           <Samples samples={report.samples} />
         </div>
-        <p class="mt-3">
+        <p>
           {isUnsaid || checked === ''
             ? texts.unsaid
             : columns !== null
@@ -371,7 +369,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
                 : texts.canUndo}
         </p>
         {isUnsaid || columns !== null || checked === '' || added + changed === 0 ? null : (
-          <p class="acts mb-0">
+          <p class="acts">
             <Submit
               name="do"
               value="import"
@@ -399,7 +397,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
     <Table
       caption={texts.plansOrder}
       rows={plans.map((plan, index) => ({ ...plan, index }))}
-      empty={<p class="mb-0">{texts.noPlans}</p>}
+      empty={<p>{texts.noPlans}</p>}
       columns={[
         {
           title: theirs,
@@ -407,7 +405,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
           cell: ({ key, name }) => (
             <>
               {name}
-              {key === name ? null : <span class="sub fw-normal">{key}</span>}
+              {key === name ? null : <span class="sub">{key}</span>}
             </>
           ),
         },
@@ -416,11 +414,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
           title: ours,
           cell: ({ index, name, target }) => (
             <>
-              <select
-                class="form-select form-select-sm w-auto mw-100"
-                name={planField(index)}
-                aria-label={texts.ourPlan(name)}
-              >
+              <select class="select" name={planField(index)} aria-label={texts.ourPlan(name)}>
                 <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
               </select>
               {target?.isNew ? <MadePlan index={index} /> : null}
@@ -437,7 +431,7 @@ function MadePlan({ index }: { index: number }) {
   const texts = useView().t.moveIn;
   const { name, limit, duration } = madeFields(index);
   return (
-    <div class="mt-2">
+    <div>
       <TextField name={name} label={texts.made.name} required />
       <TextField
         name={limit}
@@ -478,7 +472,7 @@ function CoverTable({
           cell: ({ name, addresses }) => (
             <>
               {name}
-              {addresses.length === 0 ? null : <span class="sub fw-normal">{addresses.join(', ')}</span>}
+              {addresses.length === 0 ? null : <span class="sub">{addresses.join(', ')}</span>}
             </>
           ),
         },
@@ -486,11 +480,7 @@ function CoverTable({
         {
           title: ours,
           cell: ({ field, name }) => (
-            <select
-              class="form-select form-select-sm w-auto mw-100"
-              name={field}
-              aria-label={texts.ourCover(name)}
-            >
+            <select class="select" name={field} aria-label={texts.ourCover(name)}>
               <Options
                 options={[{ value: LEAVE_OUT, label: texts.noCover }, ...options]}
                 chosen={form.value(field) ?? LEAVE_OUT}
@@ -509,7 +499,7 @@ function Columns({ title, columns }: { title: string; columns: string[] }) {
     <>
       {columns.length === 0 ? null : (
         <>
-          <h3 class="h6">{texts.columnsTitle}</h3>
+          <h3>{texts.columnsTitle}</h3>
           <p>{texts.columnsAbout(title)}</p>
           <ul lang="en">
             {columns.map((one) => (
@@ -533,7 +523,7 @@ function Counts({ report: { counts } }: { report: Pick<MoveReport, 'counts'> }) 
     <Table
       caption={texts.countsOrder}
       rows={counts}
-      empty={<p class="mb-0">{texts.noCounts}</p>}
+      empty={<p>{texts.noCounts}</p>}
       columns={[
         { title: columns.product, kind: 'name', cell: ({ product }) => product },
         { title: columns.plan, cell: ({ plan }) => plan },
@@ -620,7 +610,7 @@ function Samples({ samples }: { samples: Sample[] }) {
             cell: ({ before, after }) => (
               <>
                 {after.customer ?? texts.noCustomer}
-                <span class="sub fw-normal">{before.id}</span>
+                <span class="sub">{before.id}</span>
               </>
             ),
           },
@@ -672,7 +662,7 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
               [texts.facts.kept, number(moved.kept)],
             ]}
           />
-          <p class="mb-0 mt-3">{texts.canUndo}</p>
+          <p>{texts.canUndo}</p>
         </Panel>
         <Remarks
           id="left-out"
@@ -684,7 +674,7 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
           }))}
         />
       </div>
-      <p class="acts mt-3">
+      <p class="acts">
         <ButtonLink kind="primary" path="/licenses" label={texts.toList} />
         <ButtonLink path="/move-in" label={texts.toMoves} />
         <ButtonLink path="/move-in/check" label={texts.fare.go} />
@@ -724,7 +714,7 @@ export function UndonePage({
           <Table
             caption={texts.leftOrder}
             rows={left.slice(0, MOST_LEFT)}
-            empty={<p class="mb-0">{texts.noneLeft}</p>}
+            empty={<p>{texts.noneLeft}</p>}
             columns={[
               { title: columns.what, cell: ({ kind }) => texts.kinds[kind as keyof typeof texts.kinds] },
               { title: columns.id, kind: 'number', cell: ({ id }) => String(id) },
@@ -737,7 +727,7 @@ export function UndonePage({
           />
         </Panel>
       </div>
-      <p class="acts mt-3">
+      <p class="acts">
         <ButtonLink path="/move-in" label={texts.toMoves} />
       </p>
     </TitledPage>

@@ -38,11 +38,8 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
     page: (
       <ListPage
         title={texts.title}
-        nav="overview"
-        crumbs={[
-          [t.overview.title, '/'],
-          [t.renewals.title, '/renewals'],
-        ]}
+        nav="renewals"
+        crumbs={[[t.renewals.title, '/renewals']]}
         sub={texts.about}
         actions={<ButtonLink path="/not-renewed.csv" query={filters} label={t.common.csv} />}
         above={<Addresses lapsed={items} />}
@@ -72,7 +69,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
           Object.keys(filters).length > 0 ? (
             <NoMatch path="/not-renewed">{texts.noMatch}</NoMatch>
           ) : (
-            <p class="mb-0">
+            <p>
               {texts.none} <a href={to('/renewals')}>{texts.noneLink}</a>
             </p>
           )
@@ -84,7 +81,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
             cell: ({ license: { id, customer }, hasActive }) => (
               <>
                 <a href={to(`/licenses/${id}`)}>{customer ?? t.licenses.noCustomer}</a>
-                {hasActive ? <span class="small muted fw-normal d-block">{texts.another}</span> : null}
+                {hasActive ? <span class="sub">{texts.another}</span> : null}
               </>
             ),
           },
@@ -139,9 +136,9 @@ function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
   ];
   if (addresses.length === 0) return null;
   return (
-    <details class="raw mb-3">
+    <details class="raw">
       <summary>{texts.write(addresses.length, format.number(addresses.length))}</summary>
-      <p class="small muted mb-2 mt-2">{texts.writeHint}</p>
+      <p class="small muted">{texts.writeHint}</p>
       <CopyText
         id="addresses"
         label={texts.addresses}

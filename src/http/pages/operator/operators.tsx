@@ -9,6 +9,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
+import { Note } from '../kit/note';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Who may have a sign-in link mailed. The API has no operation for it, so these forms call the domain themselves. */
@@ -43,10 +44,10 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
             <ButtonLink path="/operators.csv" label={t.common.csv} />
           </>
         }
-        above={mayMail ? null : <p class="alert alert-warning">{texts.noMail}</p>}
+        above={mayMail ? null : <Note>{texts.noMail}</Note>}
         caption={texts.caption}
         rows={await listOperators(db)}
-        empty={<p class="mb-0">{texts.none}</p>}
+        empty={<p>{texts.none}</p>}
         columns={[
           { title: columns.email, kind: 'name', cell: ({ email }) => email },
           { title: columns.scope, cell: ({ scope }) => scopes[scope] },
@@ -62,7 +63,7 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
             ),
           },
         ]}
-        below={<p class="small muted mt-2">{t.system.asksAgain}</p>}
+        below={<p class="small muted">{t.system.asksAgain}</p>}
       />
     ),
   };

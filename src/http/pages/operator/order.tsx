@@ -7,7 +7,7 @@ import { readFailedPaymentMail } from '../../../orders/failed-payments';
 import { readOrderMail } from '../../../orders/key-mails';
 import { readLineStandings, type LineStanding } from '../../../orders/views';
 import { listFailedMails } from '../../../mail/failed-mails';
-import type { LineOutcome, ReportedEvent } from '../../../orders/order-events';
+import type { LineOutcome, ReadEvent } from '../../../orders/order-events';
 import { orderNotFoundError } from '../../../orders/process';
 import { readEvents } from '../../../orders/refunds';
 import {
@@ -24,6 +24,7 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { Note } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -69,10 +70,8 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
         crumbs={[[t.orders.title, '/orders']]}
         sub={
           <>
-            <span class="tag">
-              <State order={order} />
-            </span>{' '}
-            {order.shop}
+            <State order={order} />
+            <span>{order.shop}</span>
           </>
         }
       >
@@ -85,12 +84,12 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
         <FailedMails mails={failedMails} back={`/orders/${order.id}`} />
         <Waits order={order} lines={lines} events={events} />
         {foreignRefunds(events).map(({ refund, payment }) => (
-          <p class="alert alert-warning">
+          <Note>
             {texts.foreignRefund(
               format.money(refund.amount, refund.currency),
               format.money(payment.amount, payment.currency),
             )}
-          </p>
+          </Note>
         ))}
         <div class="cols cols-side">
           <Lines lines={lines} plans={plans} standings={standings} />
@@ -105,11 +104,9 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
                     ) : (
                       <>
                         <a href={to(`/customers/${customerDigest(order.customer)}`)}>{order.customer}</a>
-                        {order.customerName === null ? null : (
-                          <span class="muted small d-block">{order.customerName}</span>
-                        )}
+                        {order.customerName === null ? null : <span class="sub">{order.customerName}</span>}
                         {mayWrite ? (
-                          <a class="small d-block" href={to(`/orders/${order.id}/customer`)}>
+                          <a class="sub" href={to(`/orders/${order.id}/customer`)}>
                             {texts.setCustomer}
                           </a>
                         ) : null}
@@ -222,16 +219,14 @@ function Stopped({ order }: Pick<OrderDetails, 'order'>) {
   if (failure === null) return null;
   const at = (time: Date | null) => (time === null ? '' : format.moment(time));
   return (
-    <div class="alert alert-warning">
-      <p class="mb-0">
-        {state === 'failed' ? texts.failed(failure, at(failedAt), at(retryAt)) : texts.tooMany}
-      </p>
+    <Note>
+      <p>{state === 'failed' ? texts.failed(failure, at(failedAt), at(retryAt)) : texts.tooMany}</p>
       {state === 'waiting' && mayWrite ? (
         <Form path={`/orders/${id}/confirm`} form={formState()}>
           <Submit label={texts.confirm} />
         </Form>
       ) : null}
-    </div>
+    </Note>
   );
 }
 
@@ -247,9 +242,9 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
   );
   if (waiting.size === 0) return null;
   return (
-    <div class="alert alert-warning">
+    <Note>
       {[...waiting.values()].map((line) => (
-        <p class="mb-0">
+        <p>
           {`${capitalized(describeWait(t.failures, line.waitsFor ?? '', whatFor(line)))}.`}{' '}
           {line.waitsFor === 'not_mapped' && mayWrite ? (
             <a
@@ -261,13 +256,13 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
           ) : null}
         </p>
       ))}
-    </div>
+    </Note>
   );
 }
 
 type Line = OrderDetails['lines'][number]['line'];
 
-function outcomesOf({ outcomeJson }: ReportedEvent): LineOutcome[] {
+function outcomesOf({ outcomeJson }: ReadEvent): LineOutcome[] {
   return JSON.parse(outcomeJson ?? '[]') as LineOutcome[];
 }
 
@@ -293,7 +288,7 @@ function Lines({
       <Table
         caption={texts.linesCaption}
         rows={lines}
-        empty={<p class="mb-0">{texts.noLines}</p>}
+        empty={<p>{texts.noLines}</p>}
         columns={[
           { title: columns.line, cell: ({ line }) => line.line },
           {
@@ -303,9 +298,7 @@ function Lines({
               <>
                 {line.sku ??
                   (line.planId === null ? '' : texts.plan(plans.get(line.planId) ?? String(line.planId)))}
-                {line.renewsJson === null ? null : (
-                  <span class="sub fw-normal">{texts.renews(renewsOf(line))}</span>
-                )}
+                {line.renewsJson === null ? null : <span class="sub">{texts.renews(renewsOf(line))}</span>}
               </>
             ),
           },
@@ -319,7 +312,7 @@ function Lines({
               return (
                 <>
                   {paidUntil === null ? t.common.none : format.day(paidUntil)}
-                  {note === null ? null : <span class="sub fw-normal">{note}</span>}
+                  {note === null ? null : <span class="sub">{note}</span>}
                 </>
               );
             },
@@ -342,7 +335,7 @@ function Lines({
   );
 }
 
-function Events({ events }: { events: ReportedEvent[] }) {
+function Events({ events }: { events: ReadEvent[] }) {
   const { t, format } = useView();
   const { one: texts, events: names, actions } = t.orders;
   const reasons: Record<string, string> = t.orders.reasons;
@@ -368,8 +361,8 @@ function Events({ events }: { events: ReportedEvent[] }) {
             cell: ({ event, partial, isTest }) => (
               <>
                 {names[event] ?? event}
-                {partial ? <span class="sub fw-normal">{texts.part}</span> : null}
-                {isTest ? <span class="sub fw-normal">{t.orders.test}</span> : null}
+                {partial ? <span class="sub">{texts.part}</span> : null}
+                {isTest ? <span class="sub">{t.orders.test}</span> : null}
               </>
             ),
           },

@@ -13,8 +13,8 @@ import { listShops } from '../../../orders/shops';
 import type { Texts } from '../../../texts/operators/texts';
 import { csvNameOf, csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch, orderField } from '../kit/filters';
-import { Icon } from '../kit/icons';
+import { Filters, NoMatch, orderField, Views } from '../kit/filters';
+import { Tag } from '../kit/status';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -75,27 +75,22 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
         above={
           <>
             {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
-            <ul class="quick" aria-label={texts.quick}>
-              {(
+            <Views
+              label={texts.quick}
+              views={(
                 [
                   [texts.all, {}],
                   [texts.onlyWaiting, { state: 'waiting' }],
                   [texts.onlyFailed, { state: 'failed' }],
                   [texts.withoutAddress, { without_address: 'true' }],
                 ] as const
-              ).map(([label, one]: readonly [string, Given]) => (
-                <li>
-                  <a
-                    href={to('/orders', { ...one })}
-                    {...(state === one.state && without === one.without_address
-                      ? { 'aria-current': 'true' }
-                      : {})}
-                  >
-                    {label}
-                  </a>
-                </li>
-              ))}
-            </ul>
+              ).map(([title, one]: readonly [string, Given]) => ({
+                title,
+                path: '/orders',
+                query: { ...one },
+                isCurrent: state === one.state && without === one.without_address,
+              }))}
+            />
           </>
         }
         filter={
@@ -115,10 +110,8 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
               { name: 'order', label: texts.number, value: filter.number },
               orderField(t, texts.orders, '-id', sort),
             ]}
-          >
-            {state === undefined ? null : <input type="hidden" name="state" value={state} />}
-            {without === undefined ? null : <input type="hidden" name="without_address" value={without} />}
-          </Filters>
+            hidden={{ state, without_address: without }}
+          />
         }
         caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
         sorting={{ path: '/orders', query: filters, by }}
@@ -218,7 +211,7 @@ function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
   return (
     <Panel
       id="waiting"
-      kind="mb-3"
+
       title={texts.title}
       aside={texts.count(orders, format.number(orders))}
       footer={<a href={to('/orders', { state: 'waiting' })}>{texts.showAll}</a>}
@@ -226,7 +219,7 @@ function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
       <Table
         caption={texts.caption}
         rows={unmapped}
-        empty={<p class="mb-0">{texts.others}</p>}
+        empty={<p>{texts.others}</p>}
         columns={[
           { title: columns.article, kind: 'name', cell: ({ sku }) => sku },
           { title: columns.shop, cell: ({ shop }) => shop },
@@ -256,10 +249,9 @@ export function State({ order: { state, isTest } }: { order: OrderView['order'] 
   const { t } = useView();
   return (
     <>
-      <span class={`st st-${state === 'done' ? 'active' : 'suspended'}`}>
-        <Icon name={state === 'done' ? 'yes' : 'pause'} />
+      <Tag kind={state === 'done' ? 'ok' : 'off'} icon={state === 'done' ? 'yes' : 'pause'}>
         {t.orders.states[state]}
-      </span>
+      </Tag>
       {isTest ? <span class="sub">{t.orders.test}</span> : null}
     </>
   );

@@ -56,7 +56,7 @@ export function TrendPanel({
         axis={(months ?? []).map(({ month }) => format.month(firstOf(month)))}
         series={[
           { title: texts.sold, colour: 'b' },
-          { title: texts.renewed, colour: 's' },
+          { title: texts.renewed, colour: 'h' },
         ]}
         says={
           <>
@@ -94,13 +94,12 @@ export function EndingPanel({ months }: { months: Statistics['expiring'] }) {
     >
       <BarChart
         id="ending"
-        bars={months.map((one, i) => ({
+        bars={months.map((one) => ({
           label: full(one),
           values: [one.count],
-          colour: i === 0 ? 'b' : 's',
         }))}
         axis={months.map(({ month }) => format.month(firstOf(month)))}
-        series={[{ title: texts.licenses, colour: 's' }]}
+        series={[{ title: texts.licenses, colour: 'b' }]}
         says={texts.says(full(months[0]), full(months.at(-1)), format.number(months[0]?.count ?? 0))}
         what={texts.month}
         caption={texts.caption}

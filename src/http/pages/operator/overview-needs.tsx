@@ -1,10 +1,11 @@
+import type { Child } from 'hono/jsx';
 import type { Gap } from '../../../overview/first-steps';
 import type { ActionItem } from '../../../overview/action-items';
-import { Icon } from '../kit/icons';
+import { Icon, LineIcon } from '../kit/icons';
 import { Inside, Panel } from '../kit/panel';
 import { useView, type Query } from '../view';
 
-/** Lists the seller's tasks and the gaps of the set-up. @param needs undefined: it was not looked up in time */
+/** Lists the seller's tasks and the gaps of the set-up. @param needs undefined if they were not read in time */
 export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gaps: Gap[] }) {
   const { t, to, format } = useView();
   const texts = t.overview.needs;
@@ -12,13 +13,12 @@ export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gap
   return (
     <Panel
       id="needs"
-      kind="mb-3"
       title={texts.title}
       {...(count === 0 ? {} : { aside: texts.count(count, format.number(count)) })}
     >
       {needs === undefined || count === 0 ? (
         <Inside>
-          <p class="mb-0">{needs === undefined ? t.overview.late : texts.none}</p>
+          <p>{needs === undefined ? t.overview.late : texts.none}</p>
         </Inside>
       ) : null}
       {count === 0 ? null : (
@@ -49,17 +49,11 @@ export function GapLine({ gap }: { gap: Gap }) {
       ? `/products/${gap.product.id}/edit`
       : ({ address: '/settings/shop', mail: '/settings/mail', shop: '/shops' } as const)[gap.type];
   return (
-    <li>
-      <Icon name="info" />
-      <span>
-        {'product' in gap
-          ? sentences[gap.type](gap.count, format.number(gap.count), gap.product.name)
-          : sentences[gap.type]}
-      </span>
-      <a class="go btn btn-quiet btn-sm" href={to(path)}>
-        {go[gap.type]}
-      </a>
-    </li>
+    <TaskLine icon={<Icon name="info" />} href={to(path)} by={go[gap.type]}>
+      {'product' in gap
+        ? sentences[gap.type](gap.count, format.number(gap.count), gap.product.name)
+        : sentences[gap.type]}
+    </TaskLine>
   );
 }
 
@@ -93,14 +87,26 @@ export function NeedLine({ need, shop }: { need: ActionItem; shop?: string }) {
               ? { shop, without_address: 'true' }
               : { shop, state: type === 'orders' ? 'waiting' : 'failed' };
   return (
+    <TaskLine
+      icon={<Icon name="warning" kind="warn" />}
+      href={to(NEED_LISTS[type], query)}
+      by={type === 'refused' ? need.byCode.map((one) => one.sentence).join(', ') : t.overview.needs[type]}
+    >
+      {sentence}
+    </TaskLine>
+  );
+}
+
+/** A line that is one link. @param by the target of the link, or further facts */
+function TaskLine({ icon, href, by, children }: { icon: Child; href: string; by: string; children: string }) {
+  return (
     <li>
-      <Icon name="warning" />
-      <span>
-        <strong>{sentence}</strong>
-        {type === 'refused' ? ` ${need.byCode.map((one) => one.sentence).join(', ')}.` : ''}
-      </span>
-      <a class="go btn btn-quiet btn-sm" href={to(NEED_LISTS[type], query)}>
-        {t.overview.needs[type]}
+      <a href={href}>
+        {icon}
+        <span class="say">{children}</span> <span class="by">{by}</span>
+        <span class="go">
+          <LineIcon name="chevron-right" />
+        </span>
       </a>
     </li>
   );

@@ -11,7 +11,7 @@ import {
   readArrivals,
   readFigures,
   readInstalled,
-  countRefusedOfDays,
+  refusedInDays,
   readRenewalRate,
   readTrend,
   releasedLately,
@@ -20,7 +20,8 @@ import {
   type OverviewQuery,
   isoDayBefore,
 } from '../../../overview/overview';
-import { Options } from '../kit/fields';
+import { LineIcon } from '../kit/icons';
+import { Note } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -60,7 +61,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
         const { spreadFactor } = settings;
         return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
       }),
-      counted('refused', (on) => countRefusedOfDays(on, query)),
+      counted('refused', (on) => refusedInDays(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
       counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
       counted('arrivals', (on) => readArrivals(on, goods, query, at)),
@@ -79,8 +80,8 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
       <OperatorPage title={view.t.overview.title} nav="overview">
         <Top query={query} products={goods.products} />
         <LateNote query={query} found={found} />
-        <NeedsYou needs={needs} gaps={gaps} />
         <FiguresPanel query={query} figures={figures} refused={refused} ending={ending} />
+        <NeedsYou needs={needs} gaps={gaps} />
         <div class="cols cols-2">
           <div class="stack">
             <TrendPanel months={trend} rate={rate} productId={query.productId} />
@@ -126,10 +127,10 @@ function LateNote({
   const [oldest] = older.sort((a, b) => a.getTime() - b.getTime());
   if (oldest === undefined && !found.includes(undefined)) return null;
   return (
-    <p class="alert alert-warning" role="status">
+    <Note role="status">
       {texts.counting} {oldest === undefined ? '' : texts.asOf(format.moment(oldest))}{' '}
       <a href={to('/', { product_id: productId, days, wait: 1 })}>{texts.wait}</a>
-    </p>
+    </Note>
   );
 }
 
@@ -150,38 +151,42 @@ function productName(products: CatalogueProduct[], id: number): string {
 function Top({ query, products }: { query: OverviewQuery; products: CatalogueProduct[] }) {
   const { t, to, format, now } = useView();
   const texts = t.overview;
-  const days = PERIODS.map((count) => ({ value: count, label: texts.days(format.number(count)) }));
+  const { productId, days } = query;
+  const linkTo = (product: number | undefined, length: number) => ({
+    href: to('/', { product_id: product, days: length }),
+    ...(product === productId && length === days ? { 'aria-current': 'true' as const } : {}),
+  });
   const filters = (
-    <form class="acts" method="get" action={to('/')}>
+    <>
       {products.length === 1 ? null : (
-        <>
-          <label class="visually-hidden" for="product_id">
-            {texts.product}
-          </label>
-          <select class="form-select form-select-sm w-auto mw-100" id="product_id" name="product_id">
-            <Options
-              options={[
-                { value: '', label: texts.allProducts },
-                ...products.map(({ id, name }) => ({ value: id, label: name })),
-              ]}
-              chosen={String(query.productId ?? '')}
-            />
-          </select>
-        </>
+        <details class="menu">
+          <summary class="btn">
+            <span class="visually-hidden">{texts.product}: </span>
+            {productId === undefined ? texts.allProducts : productName(products, productId)}
+            <LineIcon name="chevron-down" />
+          </summary>
+          <div class="pop">
+            <a {...linkTo(undefined, days)}>{texts.allProducts}</a>
+            {products.map(({ id, name }) => (
+              <a {...linkTo(id, days)}>{name}</a>
+            ))}
+          </div>
+        </details>
       )}
-      <label class="visually-hidden" for="days">
-        {texts.length}
-      </label>
-      <select class="form-select form-select-sm w-auto" id="days" name="days">
-        <Options options={days} chosen={String(query.days)} />
-      </select>
-      <button class="btn btn-quiet btn-sm" type="submit">
-        {texts.show}
-      </button>
-    </form>
+      <div class="seg" role="group" aria-label={texts.length}>
+        {PERIODS.map((length) => (
+          <a {...linkTo(productId, length)}>{texts.days(format.number(length))}</a>
+        ))}
+      </div>
+    </>
   );
-  const sub = <span class="muted small">{texts.period(format.fullDay(now), format.number(query.days))}</span>;
-  return <Head title={texts.title} sub={sub} actions={filters} />;
+  return (
+    <Head
+      title={texts.title}
+      sub={texts.period(format.fullDay(now), format.number(days))}
+      actions={filters}
+    />
+  );
 }
 
 function FiguresPanel({
@@ -202,7 +207,7 @@ function FiguresPanel({
   const product = { product_id: query.productId };
   const written = texts.requests(requests.now, format.number(requests.now));
   return (
-    <Panel id="figures" kind="mb-3">
+    <Panel id="figures">
       <dl class="figs">
         <Figure
           title={texts.sold}
@@ -249,7 +254,7 @@ function Figure({
         <span class="v">
           {link === undefined || !value ? written : <a href={to('/licenses', link)}>{written}</a>}
         </span>
-        <span class="small muted">{note}</span>
+        <span class="also">{note}</span>
       </dd>
     </div>
   );
@@ -265,7 +270,7 @@ function RefusedPanel({ query, reasons }: { query: OverviewQuery; reasons: Refus
       <Table
         caption={texts.caption(days)}
         rows={reasons ?? []}
-        empty={<p class="mb-0">{reasons === undefined ? t.overview.late : texts.none(days)}</p>}
+        empty={<p>{reasons === undefined ? t.overview.late : texts.none(days)}</p>}
         columns={[
           {
             title: texts.reason,

@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { asSort } from '../../../licensing/sorting';
 import { OUTDATED_SITE_SORTS, readProductSites } from '../../../licensing/reported-sites';
@@ -51,7 +51,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
         }
         above={
           counted === 0 ? undefined : (
-            <Panel id="figures" kind="mb-3">
+            <Panel id="figures">
               <Inside>
                 <Facts
                   facts={[
@@ -87,7 +87,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
         list={version === undefined ? texts.behind : undefined}
         tags={
           version === undefined ? undefined : (
-            <p class="chips pt-3">
+            <p class="chips">
               <span class="tag">{texts.onlyVersion(version)}</span>
               <a href={to(path)}>{t.common.clearFilters}</a>
             </p>
@@ -109,7 +109,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
           counted === 0 ? texts.none : version === undefined ? texts.noneBehind : texts.noneWith(version)
         }
         columns={[
-          { title: columns.site, kind: 'name', cell: ({ site }) => withAsciiForm(site) },
+          { title: columns.site, kind: 'name', cell: ({ site }) => inBothForms(site) },
           { title: columns.version, cell: ({ version }) => version },
           { title: columns.told, kind: 'time', sort: 'at', cell: ({ at }) => format.moment(at) },
           {

@@ -111,23 +111,25 @@ function Plans({
   const { common } = t;
   const texts = t.products.plans;
   const { columns } = texts;
-  const add = (kind: 'primary' | 'quiet btn-sm') =>
+  const add = (isFirst: boolean) =>
     mayWrite ? (
-      <ButtonLink kind={kind} path="/plans/new" query={{ product_id: productId }} label={texts.add} />
+      <ButtonLink
+        kind={isFirst ? 'primary' : 'quiet'}
+        small={!isFirst}
+        path="/plans/new"
+        query={{ product_id: productId }}
+        label={texts.add}
+      />
     ) : null;
   return (
-    <Panel
-      id="plans"
-      title={texts.title}
-      footer={mayWrite && plans.length > 0 ? add('quiet btn-sm') : undefined}
-    >
+    <Panel id="plans" title={texts.title} footer={mayWrite && plans.length > 0 ? add(false) : undefined}>
       <Table
         caption={texts.caption}
         rows={plans}
         empty={
           <>
             <p>{texts.none}</p>
-            {add('primary')}
+            {add(true)}
           </>
         }
         columns={[

@@ -42,7 +42,7 @@ export function RefusalChart({ days: { reasons, days } }: { days: RefusalDays })
   const total = days.flatMap(({ requests }) => requests).reduce((sum, one) => sum + one, 0);
   const count = format.number(days.length);
   return (
-    <Panel id="refusals" title={texts.title} kind="mb-3" inside>
+    <Panel id="refusals" title={texts.title} inside>
       <BarChart
         id="refusals"
         bars={days.map(({ day, requests }) => ({ label: format.day(day), values: requests }))}

@@ -9,13 +9,11 @@ export function ChangelogPreview({ changelog }: { changelog: string }) {
   if (Object.keys(changes).length === 0) return null;
   return (
     <section class="fld" aria-labelledby="h-preview">
-      <h2 class="h6" id="h-preview">
-        {texts.title}
-      </h2>
+      <h2 id="h-preview">{texts.title}</h2>
       {CHANGE_KINDS.map((list) =>
         changes[list] === undefined ? null : (
           <>
-            <h3 class="h6 small">{texts.lists[list]}</h3>
+            <h3 class="small">{texts.lists[list]}</h3>
             <ul class="small">
               {changes[list].slice(0, MOST_SHOWN).map((item) => (
                 <li>{item}</li>
@@ -25,7 +23,7 @@ export function ChangelogPreview({ changelog }: { changelog: string }) {
           </>
         ),
       )}
-      <p class="hint mb-0">{texts.hint}</p>
+      <p class="hint">{texts.hint}</p>
     </section>
   );
 }

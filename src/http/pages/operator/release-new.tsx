@@ -147,7 +147,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
         form={form}
         upload
         submit={
-          // Says what is chosen above it (style/2-base.css).
+          // Says what is chosen above it (style/45-fields.css).
           <>
             <span class="if-now">{texts.submit}</span>
             <span class="if-draft">{texts.submitDraft}</span>

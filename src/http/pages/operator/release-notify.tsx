@@ -81,8 +81,8 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
         acts={<ButtonLink path={`/products/${productId}/sites`} label={texts.sites} />}
         back={back}
       >
-        <h2 class="h6">{texts.preview}</h2>
-        <p class="fw-semibold mb-1">{subject}</p>
+        <h2>{texts.preview}</h2>
+        <p class="strong">{subject}</p>
         <pre>
           <code>{text}</code>
         </pre>

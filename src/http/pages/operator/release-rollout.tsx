@@ -162,12 +162,12 @@ export function RolloutPanel({
     <Panel
       id="rollout"
       title={texts.panel(version)}
-      kind="mb-3"
+
       aside={publishedAt === null ? undefined : texts.since(format.localDay(publishedAt))}
     >
       <Inside>
         <FormErrors form={form} />
-        <p class="mb-0">
+        <p>
           {isReplaced
             ? texts.replaced(version)
             : share === 100
@@ -199,15 +199,15 @@ export function RolloutPanel({
       {mayWrite && !isReplaced ? (
         <Inside>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
-            <p class="acts mt-2 mb-1">
+            <p class="acts">
               {shares.map((one) => (
                 <Submit kind="quiet" small name="rollout" value={one} label={texts.to(one)} />
               ))}
-              <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/withdraw`)}>
+              <a class="btn btn-sm" href={to(`/releases/${id}/withdraw`)}>
                 {texts.stop}
               </a>
             </p>
-            <p class="hint mb-0">{texts.hint}</p>
+            <p class="hint">{texts.hint}</p>
           </Form>
         </Inside>
       ) : null}

@@ -9,7 +9,8 @@ import { OperationError } from '../../../operations/kit/failures';
 import { csvRows } from '../csv';
 import { ButtonLink, Options } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
-import { Icon, type IconName } from '../kit/icons';
+import type { IconName } from '../kit/icons';
+import { Tag, type TagKind } from '../kit/status';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
@@ -75,9 +76,8 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
               path="/releases"
               label={t.common.order}
               fields={[orderField(t, texts.orders, '-version', sort)]}
-            >
-              <input type="hidden" name="product_id" value={id} />
-            </Filters>
+              hidden={{ product_id: id }}
+            />
           )
         }
         caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
@@ -98,8 +98,8 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
             cell: ({ id, version, changelog, security }) => (
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
-                {security ? <span class="sub fw-normal">{texts.security.badge}</span> : null}
-                <span class="sub fw-normal">{firstLine(changelog, texts.changes)}</span>
+                {security ? <span class="sub">{texts.security.badge}</span> : null}
+                <span class="sub">{firstLine(changelog, texts.changes)}</span>
               </>
             ),
           },
@@ -168,13 +168,13 @@ function Chooser({ products, product }: { products: CatalogueProduct[]; product:
       <label class="visually-hidden" for="product">
         {t.releases.product}
       </label>
-      <select class="form-select form-select-sm w-auto" id="product" name="product_id">
+      <select class="select" id="product" name="product_id">
         <Options
           options={products.map(({ id, name }) => ({ value: id, label: name }))}
           chosen={String(product.id)}
         />
       </select>
-      <button class="btn btn-quiet btn-sm" type="submit">
+      <button class="btn btn-sm" type="submit">
         {t.releases.show}
       </button>
     </form>
@@ -190,7 +190,11 @@ function firstLine(changelog: string, words: Record<ChangeKind, string>): string
   return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}...` : line;
 }
 
-const ICONS: Record<string, IconName> = { draft: 'draft', published: 'yes', withdrawn: 'slash' };
+const LOOKS: Record<string, [TagKind, IconName]> = {
+  draft: ['off', 'draft'],
+  published: ['ok', 'yes'],
+  withdrawn: ['off', 'slash'],
+};
 
 function ReleaseState({
   release: { state, version },
@@ -200,13 +204,13 @@ function ReleaseState({
   rollouts: Offer['xml']['rollouts'];
 }) {
   const { states, rollout: texts } = useView().t.releases;
+  const [kind, icon] = LOOKS[state] ?? ['off', 'info'];
   const staged = state === 'published' ? rollouts.find((one) => one.version === version) : undefined;
   return (
-    <span class={`st st-${state === 'published' ? 'active' : state}`}>
-      <Icon name={ICONS[state] ?? 'info'} />
+    <Tag kind={kind} icon={icon}>
       {states[state] ?? state}
       {staged === undefined ? null : ` ${texts.badge(String(staged.percent))}`}
-    </span>
+    </Tag>
   );
 }
 
@@ -221,7 +225,7 @@ function Action({ release: { id, version, state } }: { release: Release }) {
   const [path, name] = actions[state] ?? [];
   if (path === undefined) return null;
   return (
-    <a class="btn btn-quiet btn-row" href={to(`/releases/${id}/${path}`)}>
+    <a class="btn btn-sm" href={to(`/releases/${id}/${path}`)}>
       {name}
       <span class="visually-hidden"> {version}</span>
     </a>

@@ -3,12 +3,7 @@ import { listCatalogue, plansOf, type Plan, type Product } from '../../../licens
 import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readMoney, type MoneyFigures } from '../../../figures/money';
-import {
-  readRenewals,
-  type RenewalCounts,
-  type Renewals,
-  type RenewalsQuery,
-} from '../../../figures/renewals';
+import { readRenewals, type RenewalSum, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
 import { BarChart, DayCalendar, Numbers } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
 import { Filters, type FilterField } from '../kit/filters';
@@ -45,12 +40,11 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
     page: (
       <TitledPage
         title={texts.title}
-        nav="overview"
-        crumbs={[[t.overview.title, '/']]}
+        nav="renewals"
         sub={hasAny ? rateOf(view, found) : undefined}
         actions={<ButtonLink path="/not-renewed" query={filters} label={texts.notRenewedButton} />}
       >
-        <Panel id="filter" kind="mb-3">
+        <Panel id="filter">
           <Filters
             path="/renewals"
             label={texts.filters}
@@ -63,7 +57,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
         ) : (
           <div class="stack">
             <Panel id="none" inside>
-              <p class="mb-0">
+              <p>
                 {texts.none} <PlansLink />
               </p>
             </Panel>
@@ -179,7 +173,7 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
   const { t, format } = useView();
   const texts = t.renewals.months;
   return (
-    <Panel id="months" title={texts.title} aside={texts.about} kind="mb-3">
+    <Panel id="months" title={texts.title} aside={texts.about}>
       <Inside>
         <BarChart
           id="months"
@@ -228,7 +222,7 @@ function countTitles({ renewals }: View['t']): string[] {
   return [ended, inTime, late, lost];
 }
 
-function countsOf({ ended, inTime, late }: RenewalCounts, lost: Child): Child[] {
+function countsOf({ ended, inTime, late }: RenewalSum, lost: Child): Child[] {
   return [ended, inTime, late, lost];
 }
 
@@ -261,7 +255,7 @@ function PlansPanel({
     <Panel id="plans" title={texts.plans.title}>
       {counted.length === 0 ? (
         <Inside>
-          <p class="mb-0">{texts.noneFinal}</p>
+          <p>{texts.noneFinal}</p>
         </Inside>
       ) : (
         <Numbers
@@ -355,7 +349,7 @@ function CalendarPanel({ ends }: { ends: Renewals['ends'] }) {
   return (
     <Panel id="calendar" title={texts.title} aside={texts.about} inside>
       {ends.length === 0 ? (
-        <p class="mb-0">{texts.none}</p>
+        <p>{texts.none}</p>
       ) : (
         <DayCalendar
           id="calendar"

@@ -2,7 +2,9 @@ import type { Child } from 'hono/jsx';
 import type { DescribedRequest } from '../../../support/requests';
 import type { HistoryEntry } from '../../../support/request-history';
 import { Icon, type IconName } from '../kit/icons';
+import { Tag, type TagKind } from '../kit/status';
 import { Table, type TableProps } from '../kit/table';
+import { TimelineItem } from '../kit/timeline';
 import { useView, type View } from '../view';
 
 /** Recorded requests in words: as a table, and as the lines of "What happened". */
@@ -10,15 +12,10 @@ import { useView, type View } from '../view';
 /** Names of products by id. */
 export type ProductNames = ReadonlyMap<number, string>;
 
-const ICONS: Record<HistoryEntry['kind'], IconName> = {
-  refused: 'no',
-  granted: 'yes',
-  checked: 'info',
-};
-const CLASSES: Record<HistoryEntry['kind'], string> = {
-  refused: 'no',
-  granted: 'yes',
-  checked: 'muted',
+const LOOKS: Record<HistoryEntry['kind'], { kind: TagKind; icon: IconName }> = {
+  refused: { kind: 'bad', icon: 'no' },
+  granted: { kind: 'ok', icon: 'yes' },
+  checked: { kind: 'off', icon: 'info' },
 };
 
 interface Requests extends Pick<TableProps<DescribedRequest>, 'caption' | 'empty'> {
@@ -42,12 +39,7 @@ export function requestTable(
     columns: [
       {
         title: columns.result,
-        cell: ({ told: { kind } }) => (
-          <span class={`st ${CLASSES[kind]}`}>
-            <Icon name={ICONS[kind]} />
-            {outcomes[kind]}
-          </span>
-        ),
+        cell: ({ told: { kind } }) => <Tag {...LOOKS[kind]}>{outcomes[kind]}</Tag>,
       },
       { title: columns.when, cell: ({ told }) => <When entry={told} /> },
       {
@@ -131,21 +123,19 @@ function Circumstances({
 /** The lines of "What happened". */
 export function EntryLog({ entries, products }: { entries: HistoryEntry[]; products: ProductNames }) {
   return (
-    <ol class="log">
+    <ol class="tl">
       {entries.map((entry) => (
-        <li>
-          <When entry={entry} />
-          <span class={CLASSES[entry.kind]}>
-            <Icon name={ICONS[entry.kind]} />
-          </span>
-          <div>
-            <Sentence entry={entry} /> {entry.repeated} {entry.worksAgainSentence}
-            <div>
-              <Circumstances entry={entry} products={products} inLog />
-            </div>
-            {entry.advice === null ? null : <div class="sub">{entry.advice}</div>}
-          </div>
-        </li>
+        <TimelineItem
+          kind={LOOKS[entry.kind].kind}
+          icon={<Icon name={LOOKS[entry.kind].icon} />}
+          when={<When entry={entry} />}
+        >
+          <Sentence entry={entry} /> {entry.repeated} {entry.worksAgainSentence}
+          <small>
+            <Circumstances entry={entry} products={products} inLog />
+          </small>
+          {entry.advice === null ? null : <small>{entry.advice}</small>}
+        </TimelineItem>
       ))}
     </ol>
   );

@@ -18,7 +18,7 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
   const { id, productId, version, notifiedAt } = release;
   const texts = t.releases.security;
   return (
-    <Panel id="security" kind="mb-3" title={texts.title(version)}>
+    <Panel id="security" title={texts.title(version)}>
       <Inside>
         <p>
           <a href={to(`/products/${productId}/sites`)}>
@@ -26,9 +26,9 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
           </a>
         </p>
         {notifiedAt !== null ? (
-          <p class="mb-0">{texts.told(format.moment(notifiedAt))}</p>
+          <p>{texts.told(format.moment(notifiedAt))}</p>
         ) : mayWrite ? (
-          <p class="acts mb-0">
+          <p class="acts">
             <ButtonLink path={`/releases/${id}/notify`} label={texts.tell} />
           </p>
         ) : null}

@@ -87,7 +87,7 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
   const isOn = call.settings.config.mail !== undefined && call.settings.config.publicUrl !== undefined;
   return {
     page: (
-      <OperatorPage title={texts.title} nav="system" crumbs={[[t.system.title, '/system']]}>
+      <OperatorPage title={texts.title} nav="settings">
         <Head title={texts.title} sub={texts.about} />
         <div class="cols cols-2">
           {group('shop', {
@@ -108,9 +108,9 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
           {group('limits')}
           {group('keeping')}
         </div>
-        <Panel id="fixed" title={texts.fixed.title} kind="mt-3">
+        <Panel id="fixed" title={texts.fixed.title}>
           <Inside>
-            <p class="mb-0 small">{texts.fixed.about}</p>
+            <p class="small">{texts.fixed.about}</p>
           </Inside>
           <FixedTable rows={all.filter(({ editable }) => !editable)} />
         </Panel>
@@ -239,10 +239,7 @@ function FixedTable({ rows }: { rows: Setting[] }) {
 }
 
 function crumbsOf({ view: { t } }: OperatorCall): [string, string][] {
-  return [
-    [t.system.title, '/system'],
-    [t.settings.title, '/settings'],
-  ];
+  return [[t.settings.title, '/settings']];
 }
 
 function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: FormGroup): PageResponse {
@@ -252,7 +249,7 @@ function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: F
     page: (
       <FormPage
         title={texts.formTitle[group]}
-        nav="system"
+        nav="settings"
         crumbs={crumbsOf(call)}
         path={`/settings/${group}`}
         form={form}
@@ -279,7 +276,7 @@ function SettingField({ name, setting }: { name: EditableName; setting: Setting 
     return (
       <div class="fld">
         <strong>{label}</strong>: {shownValue(setting, view)}
-        <p class="hint mb-0">{texts.isGiven(setting.variable)}</p>
+        <p class="hint">{texts.isGiven(setting.variable)}</p>
       </div>
     );
   const value = setting.source === 'stored' ? (setting.value ?? '') : '';
@@ -384,7 +381,7 @@ function showMail(call: OperatorCall, form: FormState, all: Setting[]): PageResp
     page: (
       <FormPage
         title={texts.title}
-        nav="system"
+        nav="settings"
         crumbs={crumbsOf(call)}
         path="/settings/mail"
         form={form}
@@ -467,7 +464,7 @@ function showTest(call: OperatorCall, form: FormState): PageResponse {
     page: (
       <FormPage
         title={texts.title}
-        nav="system"
+        nav="settings"
         crumbs={crumbsOf(call)}
         path="/settings/mail/test"
         form={form}
@@ -500,7 +497,7 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
   const isGiven = Boolean(config.environment.settings.LICENSING_SHOP_LOGO?.trim());
   return {
     page: (
-      <OperatorPage title={texts.title} nav="system" crumbs={crumbsOf(call)}>
+      <OperatorPage title={texts.title} nav="settings" crumbs={crumbsOf(call)}>
         <Head title={texts.title} sub={texts.about} />
         <Panel id="picture" kind="narrow">
           <Inside>
@@ -510,7 +507,7 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
               </p>
             )}
             {isGiven ? (
-              <p class="mb-0">{t.settings.isGiven('LICENSING_SHOP_LOGO')}</p>
+              <p>{t.settings.isGiven('LICENSING_SHOP_LOGO')}</p>
             ) : (
               <Form path="/settings/picture" form={form} upload>
                 <FormErrors form={form} />
@@ -521,7 +518,7 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
                   accept="image/png,image/jpeg,image/webp"
                   required
                 />
-                <p class="acts mb-0">
+                <p class="acts">
                   <Submit label={texts.submit} />
                   <ButtonLink path="/settings" label={t.common.back} />
                 </p>
@@ -530,7 +527,7 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
           </Inside>
         </Panel>
         {config.stored.picture === undefined || isGiven ? null : (
-          <div class="mt-3">
+          <div>
             <Form path="/settings/picture/remove" form={form}>
               <Submit kind="quiet" label={texts.remove} />
             </Form>

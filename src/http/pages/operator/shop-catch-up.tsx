@@ -63,13 +63,13 @@ export function CatchUpPanel({ shop }: { shop: Shop }) {
             </Form>
           </>
         ) : state === 'cannot' ? (
-          <p class="mb-0">{texts.cannot}</p>
+          <p>{texts.cannot}</p>
         ) : (
           <>
             <p>{texts.would}</p>
             <p class="sub">{texts.keyNeeds[shop.kind]}</p>
-            <p class="acts mb-0">
-              <a class="btn btn-quiet btn-sm" href={to(`/shops/${shop.name}/edit`)}>
+            <p class="acts">
+              <a class="btn btn-sm" href={to(`/shops/${shop.name}/edit`)}>
                 {state === 'no_key' ? texts.giveKey : texts.giveSite}
               </a>
             </p>

@@ -28,7 +28,7 @@ export function ShopPluginPanel({ shop: { name, kind } }: { shop: Pick<Shop, 'na
   const texts = t.orders.shops.plugin;
   const shop = SHOP_TITLES[kind];
   return (
-    <Panel id="plugin" title={texts.title(shop)} kind="mb-3">
+    <Panel id="plugin" title={texts.title(shop)}>
       <Inside>
         <ol>
           <li>
@@ -43,7 +43,7 @@ export function ShopPluginPanel({ shop: { name, kind } }: { shop: Pick<Shop, 'na
             {texts.map} <a href={to(`/shops/${name}/map`)}>{t.orders.map.add}</a>
           </li>
         </ol>
-        <p class="small muted mb-0">{texts.next}</p>
+        <p class="small muted">{texts.next}</p>
       </Inside>
     </Panel>
   );

@@ -14,6 +14,7 @@ import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { Note } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -200,10 +201,10 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
         <Head title={title} sub={texts.secretAbout} />
         <Panel id="secret" kind="narrow">
           <Inside>
-            <label class="form-label" for="address-text">
+            <label class="label" for="address-text">
               {texts.address}
             </label>
-            <div class="mb-4">
+            <div>
               <CopyText id="address-text" label={texts.address} text={hookAddress(call, name)} />
             </div>
             <Form path={`/shops/${name}/secret`} form={form}>
@@ -218,7 +219,7 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
                 autocomplete="new-password"
                 required
               />
-              <p class="acts mb-0">
+              <p class="acts">
                 <Submit label={t.common.save} />
                 <ButtonLink path={`/shops/${name}`} label={t.common.back} />
               </p>
@@ -321,9 +322,9 @@ function ShopPage({
         }
       />
       {mailOf(shop) === 'key' && !isMailOn ? (
-        <div class="alert alert-warning">
-          <p class="mb-0">{texts.mailOff}</p>
-        </div>
+        <Note>
+          <p>{texts.mailOff}</p>
+        </Note>
       ) : null}
       {needs.length === 0 ? null : (
         <Panel id="needs" title={t.overview.needs.title}>
@@ -407,11 +408,8 @@ function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; ref
           {days.map(({ day, times: of }) => `${format.day(new Date(day))}: ${format.number(of)}`).join(', ')}
         </p>
       )}
-      <p class="acts mb-0 mt-2">
-        <a
-          class={lacks ? 'btn btn-primary btn-sm' : 'btn btn-quiet btn-sm'}
-          href={to(`/shops/${shop.name}/secret`)}
-        >
+      <p class="acts">
+        <a class={lacks ? 'btn btn-primary btn-sm' : 'btn btn-sm'} href={to(`/shops/${shop.name}/secret`)}>
           {lacks ? texts.giveSecret : texts.changeSecret}
         </a>
       </p>
@@ -428,7 +426,7 @@ function SkuPanel({ shop, skus, plans }: { shop: string; skus: ShopSku[]; plans:
       <Table
         caption={texts.mapCaption}
         rows={skus}
-        empty={<p class="mb-0">{texts.mapNone}</p>}
+        empty={<p>{texts.mapNone}</p>}
         columns={[
           { title: columns.sku, kind: 'name', cell: ({ sku }) => sku },
           { title: columns.plan, cell: ({ planId }) => plans.get(planId) ?? String(planId) },
@@ -463,7 +461,7 @@ function MessagesPanel({ messages, unreadable }: Receives) {
       <Table
         caption={texts.messagesCaption}
         rows={messages}
-        empty={<p class="mb-0">{texts.messagesNone}</p>}
+        empty={<p>{texts.messagesNone}</p>}
         columns={[
           { title: titles.at, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
           { title: titles.type, kind: 'name', cell: ({ type }) => type },

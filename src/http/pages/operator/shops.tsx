@@ -67,7 +67,7 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
         }
         caption={texts.caption}
         rows={await listShops(db)}
-        empty={<p class="mb-0">{texts.none}</p>}
+        empty={<p>{texts.none}</p>}
         columns={[
           {
             title: columns.name,

@@ -39,7 +39,7 @@ async function showKeys({ db, view }: OperatorCall): Promise<PageResponse> {
         }
         caption={texts.caption}
         rows={await listKeysInUse(db)}
-        empty={<p class="mb-0">{texts.none}</p>}
+        empty={<p>{texts.none}</p>}
         columns={[
           {
             title: columns.state,
@@ -70,7 +70,7 @@ async function showKeys({ db, view }: OperatorCall): Promise<PageResponse> {
               ),
           },
         ]}
-        below={mayWrite ? <p class="small muted mt-2">{t.system.asksAgain}</p> : null}
+        below={mayWrite ? <p class="small muted">{t.system.asksAgain}</p> : null}
       />
     ),
   };

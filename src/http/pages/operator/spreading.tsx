@@ -1,4 +1,4 @@
-import { withAsciiForm } from '../../../licensing/core/identifiers';
+import { inBothForms } from '../../../licensing/core/identifiers';
 import { asSort } from '../../../licensing/sorting';
 import { listSpreadingPage, MAX_SPREADING_KEYS, SPREADING_SORTS } from '../../../licensing/spreading';
 import { spreadingJson } from '../../../operations/reported-sites';
@@ -75,7 +75,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             title: columns.sites,
             kind: 'long',
             cell: ({ sites }) =>
-              [...new Set(sites.map(({ site }) => withAsciiForm(site)))].slice(0, SITES_NAMED).join(', ') ||
+              [...new Set(sites.map(({ site }) => inBothForms(site)))].slice(0, SITES_NAMED).join(', ') ||
               t.common.none,
           },
           mayWrite && {
@@ -83,7 +83,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             kind: 'act',
             cell: ({ license, key }) => (
               <ButtonLink
-                kind="quiet btn-sm"
+                small
                 path={`/licenses/${license.id}/keys/${key.id}/new`}
                 query={{ overlap: '14d' }}
                 label={texts.rekey}

@@ -14,7 +14,7 @@ export function ManifestLines({ product, url }: { product: CatalogueProduct; url
   const texts = t.start.joomla;
   return (
     <>
-      <p class="small muted mb-2">{texts.manifestHint}</p>
+      <p class="small muted">{texts.manifestHint}</p>
       <CopyText
         id="manifest"
         label={texts.manifest}
@@ -33,11 +33,11 @@ export function JoomlaPanel({ product, xml }: { product: CatalogueProduct; xml: 
   return (
     <Panel id="joomla" title={texts.title} inside>
       {product.element === null ? (
-        <p class="mb-0">
+        <p>
           {texts.noElement} <a href={to(`/products/${product.id}`)}>{texts.setElement}</a>
         </p>
       ) : state === 'not_set' ? (
-        <p class="mb-0">
+        <p>
           {texts.noAddress} <a href={to('/settings/shop')}>{texts.setAddress}</a>
         </p>
       ) : (
@@ -48,12 +48,12 @@ export function JoomlaPanel({ product, xml }: { product: CatalogueProduct; xml: 
               <ManifestLines product={product} url={url} />
             </>
           )}
-          <h3 class="mt-3">{texts.address}</h3>
-          <p class="mb-0">
-            {texts.states[state]} <code class="text-break">{url ?? xml.out}</code>
+          <h3>{texts.address}</h3>
+          <p>
+            {texts.states[state]} <code>{url ?? xml.out}</code>
           </p>
           {state === 'stale' && xml.xml !== null ? (
-            <p class="mb-0 mt-2">
+            <p>
               <a href={to(`/products/${product.id}/update-xml.xml`)}>{texts.download}</a>
             </p>
           ) : null}

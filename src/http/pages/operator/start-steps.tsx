@@ -54,14 +54,14 @@ export function Step({
         </h2>
         {done === undefined ? (
           hint === undefined ? null : (
-            <p class="small muted mb-2">{hint}</p>
+            <p class="small muted">{hint}</p>
           )
         ) : (
-          <p class="small muted mb-0">
+          <p class="small muted">
             {done} {mayWrite && path !== undefined ? <a href={to(path)}>{texts.change}</a> : null}
           </p>
         )}
-        {isNow ? mayWrite ? children : <p class="small mb-0">{texts.readOnly}</p> : null}
+        {isNow ? mayWrite ? children : <p class="small">{texts.readOnly}</p> : null}
       </div>
     </li>
   );
@@ -91,7 +91,7 @@ export function PackageForm({ form, limit }: { form: FormState; limit: number })
   const { t } = useView();
   const texts = t.start.product;
   return (
-    <div class="mt-2">
+    <div>
       <Form path="/start/package" form={form} upload>
         <FormErrors form={form} />
         <PackageField limit={limit} texts={texts} />
@@ -107,7 +107,7 @@ export function ProductForm({ form }: { form: FormState }) {
   const texts = t.start.product;
   return (
     <Form path="/start/product" form={form}>
-      <p class="small muted mt-3">{texts.without}</p>
+      <p class="small muted">{texts.without}</p>
       <FormErrors form={form} />
       <TextField name="name" label={texts.name} hint={texts.nameHint} required />
       <TextField name="element" label={texts.element} hint={texts.elementHint} placeholder="pkg_example" />
@@ -147,7 +147,7 @@ export function ReleaseForm({
   return (
     <>
       {product && xml?.url ? (
-        <details class="fold mb-3" open={lacksLines(form)}>
+        <details class="fold" open={lacksLines(form)}>
           <summary>{texts.before}</summary>
           <div class="in">
             <ManifestLines product={product} url={xml.url} />

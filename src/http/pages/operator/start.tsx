@@ -35,8 +35,8 @@ export const startRoutes: Route<OperatorCall>[] = [
   step('package', beginWithPackage, { upload: true, explain: explainPackage }),
   step('product', addProduct),
   step('plan', addPlan, { explain: explainPlan }),
-  step('release', addRelease, { upload: true, goesOn: true, explain: explainPackage }),
-  step('license', issue, { goesOn: true }),
+  step('release', addRelease, { upload: true, needsNoRecentSignIn: true, explain: explainPackage }),
+  step('license', issue, { needsNoRecentSignIn: true }),
 ];
 
 export type StepName = 'package' | 'product' | 'plan' | 'release' | 'license';
@@ -50,7 +50,11 @@ export interface Sent {
 function step(
   name: StepName,
   work: (call: OperatorCall, sent: URLSearchParams) => Promise<PageResponse>,
-  more: { goesOn?: true; upload?: true; explain?: typeof explainPackage | typeof explainPlan } = {},
+  more: {
+    needsNoRecentSignIn?: true;
+    upload?: true;
+    explain?: typeof explainPackage | typeof explainPlan;
+  } = {},
 ): Route<OperatorCall> {
   return formRoute(`/start/${name}`, {
     scope: undefined,
@@ -127,24 +131,24 @@ function showKey({ view: { t, to } }: OperatorCall, { id, license_key: key, prod
           <div class="stack">
             <Panel id="key" title={texts.key} inside>
               {key === null ? (
-                <p class="mb-0">{t.licenses.issuePage.notShown}</p>
+                <p>{t.licenses.issuePage.notShown}</p>
               ) : (
                 <CopyText id="license-key" label={texts.key} text={key} />
               )}
             </Panel>
             <Panel id="paste" title={texts.paste} inside>
-              <ol class="mb-0">
+              <ol>
                 {[texts.install(product), texts.choose(product), texts.enter, texts.check].map((one) => (
                   <li>{one}</li>
                 ))}
               </ol>
             </Panel>
           </div>
-          <p class="acts mt-3">
+          <p class="acts">
             <a class="btn btn-primary" href={to('/')}>
               {texts.toOverview}
             </a>
-            <a class="btn btn-quiet" href={to(`/licenses/${id}`)}>
+            <a class="btn" href={to(`/licenses/${id}`)}>
               {texts.toLicense}
             </a>
           </p>
@@ -159,7 +163,7 @@ function GapPanel({ gaps }: { gaps: Gap[] }) {
   const { t, to } = useView();
   const { gaps: texts } = t.start;
   return (
-    <Panel id="gaps" kind="mb-3" title={texts.title}>
+    <Panel id="gaps" title={texts.title}>
       <ul class="todo">
         {gaps.map((gap) => (
           <GapLine gap={gap} />
@@ -196,7 +200,7 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageRe
         sub={<span class="muted">{isDone ? texts.doneSub : texts.sub}</span>}
       >
         <div class="narrow">
-          <Panel id="steps" kind="mb-3">
+          <Panel id="steps">
             <ol class="steps" aria-label={texts.steps}>
               <Step
                 n={1}
@@ -252,7 +256,7 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageRe
               {mayWrite ? <LicencePanel form={formOf('license')} /> : null}
             </div>
           ) : null}
-          <p class="small muted mt-3">
+          <p class="small muted">
             {texts.import} <a href={to('/move-in')}>{texts.importLink}</a> {texts.importRest}
           </p>
         </div>

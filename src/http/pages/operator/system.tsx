@@ -103,7 +103,7 @@ function DoorPanel() {
       <Panel id="joomla-door" title={door.title}>
         <Inside>
           <p>{door.about}</p>
-          <ol class="mb-0">
+          <ol>
             <li>
               <a href={to('/joomla-door.zip')}>{door.download}</a>
             </li>

@@ -58,7 +58,7 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
         }
         caption={texts.caption}
         rows={items}
-        empty={<p class="mb-0">{texts.none}</p>}
+        empty={<p>{texts.none}</p>}
         columns={[
           {
             title: columns.name,
@@ -66,7 +66,7 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
             cell: ({ id, name }) => (
               <>
                 {name}
-                {id === caller.tokenId ? <span class="sub fw-normal">{texts.own}</span> : null}
+                {id === caller.tokenId ? <span class="sub">{texts.own}</span> : null}
               </>
             ),
           },
@@ -101,7 +101,7 @@ async function showTokens({ db, at, query, caller, view }: OperatorCall): Promis
           },
         ]}
         paging={{ path: '/tokens', query: { after }, next, limit: LIMIT }}
-        below={<p class="small muted mt-2">{t.system.asksAgain}</p>}
+        below={<p class="small muted">{t.system.asksAgain}</p>}
       />
     ),
   };
@@ -156,18 +156,18 @@ async function make(call: OperatorCall, sent: URLSearchParams): Promise<PageResp
         <div class="stack">
           <Panel id="token" title={texts.token} inside>
             <CopyText id="token-text" label={texts.token} text={token} />
-            <p class="mb-0 mt-2">
+            <p>
               <strong>{texts.once}</strong> {texts.lost}
             </p>
           </Panel>
           <Panel id="example" title={texts.example} inside>
             <p>{texts.exampleAbout}</p>
-            <pre class="mb-0">
+            <pre>
               <code>{`curl -H 'Authorization: Bearer ${token}' \\\n  ${manageAddress(call)}/me`}</code>
             </pre>
           </Panel>
         </div>
-        <p class="acts mt-3">
+        <p class="acts">
           <ButtonLink path="/tokens" label={texts.toList} />
         </p>
       </TitledPage>

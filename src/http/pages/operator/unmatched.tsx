@@ -57,7 +57,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
         caption={texts.caption}
         rows={items}
         empty={
-          <p class="mb-0">
+          <p>
             {texts.none} <a href={to('/orders')}>{texts.toOrders}</a>
           </p>
         }
@@ -68,7 +68,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
             cell: ({ kind, reason }) => (
               <>
                 {t.orders.events[kind] ?? texts.message(kind)}
-                <span class="sub fw-normal">{reasonText(texts.reasons, reason)}</span>
+                <span class="sub">{reasonText(texts.reasons, reason)}</span>
               </>
             ),
           },
@@ -93,7 +93,7 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
                 {(['assign', 'issue', 'leave'] as const)
                   .filter((what) => mayIssue || what !== 'issue')
                   .map((what) => (
-                    <a class="btn btn-quiet btn-row" href={to(`${LIST}/${id}/${what}`)}>
+                    <a class="btn btn-sm" href={to(`${LIST}/${id}/${what}`)}>
                       {texts[what]}
                     </a>
                   ))}
@@ -145,22 +145,16 @@ async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedVie
             <form class="filters" method="get" action={to(path)} role="search" aria-label={texts.search}>
               <div>
                 <label for="about-text">{texts.search}</label>
-                <input
-                  class="form-control form-control-sm"
-                  id="about-text"
-                  name="about"
-                  value={about}
-                  autocomplete="off"
-                />
+                <input class="input" id="about-text" name="about" value={about} autocomplete="off" />
               </div>
-              <button class="btn btn-quiet btn-sm" type="submit">
+              <button class="btn btn-sm" type="submit">
                 {texts.find}
               </button>
             </form>
             <Table
               caption={texts.licensesCaption}
               rows={licenses}
-              empty={<p class="mb-0">{about === '' ? texts.searchHint : texts.noLicense}</p>}
+              empty={<p>{about === '' ? texts.searchHint : texts.noLicense}</p>}
               columns={[
                 {
                   title: texts.license,

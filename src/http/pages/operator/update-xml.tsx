@@ -90,14 +90,8 @@ export function OfferPanel({ offer }: { offer: Offer }) {
   const { product, latest, xml, club } = offer;
   const texts = t.releases.offer;
   if (club !== undefined) return <ClubPanel club={club} />;
-  const kinds = { written: 'why why-yes', unheard: 'why', stale: 'why why-no', not_set: 'why' };
   return (
-    <Panel
-      id="offer"
-      title={texts.title}
-      kind={`${isNothingYet(offer) ? 'why' : kinds[standing(offer)]} mb-3`}
-      aside={texts.lookedAt(format.moment(now))}
-    >
+    <Panel id="offer" title={texts.title} aside={texts.lookedAt(format.moment(now))}>
       <ul class="verdicts">
         <li class={latest === undefined ? 'off' : 'yes'}>
           <Icon name={latest === undefined ? 'minus' : 'yes'} />
@@ -128,9 +122,8 @@ function isNothingYet({ latest, xml: { offered } }: Offer): boolean {
 function ClubPanel({ club }: { club: Included[] }) {
   const { t, to } = useView();
   const texts = t.releases.offer;
-  const hasAny = club.some(({ latest }) => latest !== undefined);
   return (
-    <Panel id="offer" title={texts.clubTitle} kind={`why${hasAny ? ' why-yes' : ''} mb-3`}>
+    <Panel id="offer" title={texts.clubTitle}>
       <ul class="verdicts">
         {club.map(({ id, name, latest }) => (
           <li class={latest === undefined ? 'off' : 'yes'}>
@@ -243,7 +236,7 @@ export function ManifestPanel({ offer: { product, xml } }: { offer: Offer }) {
   const lines = snippetOf(product, xml.url);
   if (lines === undefined) return null;
   return (
-    <Panel id="manifest" kind="mb-3" title={texts.manifest} inside>
+    <Panel id="manifest" title={texts.manifest} inside>
       <p class="small muted" id="manifest-hint">
         {texts.manifestHint}
       </p>

@@ -16,7 +16,9 @@ import { act } from '../act';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
+import { Views } from '../kit/filters';
 import { FormPage } from '../kit/form-page';
+import { Note } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
@@ -82,10 +84,8 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
           </>
         }
       >
-        {isOn ? null : (
-          <p class="alert alert-warning">{isAutoDisabled(webhook) ? texts.stopped : texts.off}</p>
-        )}
-        <Panel id="facts" title={texts.facts.title} kind="mb-3" inside>
+        {isOn ? null : <Note>{isAutoDisabled(webhook) ? texts.stopped : texts.off}</Note>}
+        <Panel id="facts" title={texts.facts.title} inside>
           <Facts
             facts={[
               [texts.facts.state, texts.states[stateOf(webhook)]],
@@ -98,7 +98,7 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
               [texts.facts.added, format.localDay(webhook.createdAt)],
             ]}
           />
-          <div class="acts mt-3">
+          <div class="acts">
             <ButtonLink path={`/webhooks/${id}/edit`} label={texts.edit} />
             <ButtonLink path={`/webhooks/${id}/rotate`} label={texts.rotate} />
             {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
@@ -176,23 +176,20 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
   const state = isWaiting ? 'waiting' : undefined;
   return (
     <>
-      <ul class="quick" aria-label={texts.quick}>
-        {[false, true].map((one) => (
-          <li>
-            <a
-              href={to(path, one ? { state: 'waiting' } : {})}
-              {...(one === isWaiting ? { 'aria-current': 'true' } : {})}
-            >
-              {one ? texts.waiting : texts.all}
-            </a>
-          </li>
-        ))}
-      </ul>
+      <Views
+        label={texts.quick}
+        views={[false, true].map((one) => ({
+          title: one ? texts.waiting : texts.all,
+          path,
+          query: one ? { state: 'waiting' } : {},
+          isCurrent: one === isWaiting,
+        }))}
+      />
       <Panel id="deliveries" title={texts.title}>
         <Table
           caption={isWaiting ? texts.captionWaiting : texts.captionAll}
           rows={deliveries}
-          empty={<p class="mb-0">{isWaiting ? texts.noneWaiting : texts.none}</p>}
+          empty={<p>{isWaiting ? texts.noneWaiting : texts.none}</p>}
           columns={[
             {
               title: columns.state,
@@ -252,7 +249,7 @@ function LastAnswer({ row }: { row: Delivery }) {
         : capitalized(describeStored(failures.webhook, row.lastError))}
       <details class="raw">
         <summary>{texts.body}</summary>
-        <pre class="mb-0">
+        <pre>
           <code>{`${JSON.stringify(body, null, 2)}${answer === null ? '' : `\n\n${answer}`}`}</code>
         </pre>
       </details>

@@ -54,7 +54,7 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
         }
         caption={texts.caption}
         rows={rows}
-        empty={<p class="mb-0">{texts.none}</p>}
+        empty={<p>{texts.none}</p>}
         columns={[
           { title: columns.state, cell: ({ webhook }) => texts.states[stateOf(webhook)] },
           {
@@ -76,7 +76,7 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
           { title: columns.id, kind: 'number', cell: ({ webhook }) => String(webhook.id) },
         ]}
         paging={{ path: '/webhooks', query: { after }, next, limit: LIMIT }}
-        below={<p class="small muted mt-2">{t.system.asksAgain}</p>}
+        below={<p class="small muted">{t.system.asksAgain}</p>}
       />
     ),
   };
@@ -177,12 +177,12 @@ export function showSecret(
       <TitledPage title={heading} nav="system" crumbs={[[title, '/webhooks']]}>
         <Panel id="secret" title={texts.label} inside>
           <CopyText id="secret-text" label={texts.label} text={webhook.secret} />
-          <p class="mb-0 mt-2">
+          <p>
             <strong>{texts.once}</strong> {texts.use}{' '}
             {until === null ? null : texts.old(format.moment(new Date(until)))}
           </p>
         </Panel>
-        <p class="acts mt-3">
+        <p class="acts">
           <ButtonLink path={`/webhooks/${webhook.id}`} label={texts.on} />
         </p>
       </TitledPage>

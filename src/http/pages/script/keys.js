@@ -2,6 +2,7 @@
 /*
  * Keyboard shortcuts:  /  focuses <input data-search>;  ?  opens <dialog id="keys">
  *   <button type="button" hidden data-open="#keys">Keyboard</button> also opens it; the script shows this button.
+ *   <kbd data-key-hint hidden>/</kbd> is shown while the shortcuts are on.
  *   In the dialog: <input type="checkbox" data-keys> switches both shortcuts; <form method="dialog"> closes it.
  * The choice is stored in this browser (localStorage licensing-keys=off).
  */
@@ -27,6 +28,7 @@ let on = stored.read();
 const prepare = () => {
   for (const button of document.querySelectorAll('button[data-open][hidden]')) button.hidden = false;
   for (const box of document.querySelectorAll('input[data-keys]')) box.checked = on;
+  for (const hint of document.querySelectorAll('[data-key-hint]')) hint.hidden = !on;
 };
 const open = (selector) => {
   const dialog = document.querySelector(selector);
@@ -44,6 +46,7 @@ document.addEventListener('change', (event) => {
   if (!event.target.matches('input[data-keys]')) return;
   on = event.target.checked;
   stored.write(on);
+  prepare();
 });
 document.addEventListener('keydown', (event) => {
   if (!on || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;

@@ -2,6 +2,7 @@
 /*
  * Search as you type, for filters in the address (never for a key):
  *   <form method="get" action="licenses" data-live="#results"> ... <div id="results"> <p data-live-count>
+ *   <div id="choices" data-live-part> contains links of the same page, which are replaced too.
  * 250 ms after the last change it fetches the page that the form would open, and replaces the contents of #results. It
  * updates the address without a history entry, and announces the text of [data-live-count] (role=status).
  */
@@ -42,6 +43,9 @@ const search = async (form, results) => {
     if (!found) return location.assign(address);
     const focused = results.contains(document.activeElement) && document.activeElement.getAttribute('href');
     results.replaceChildren(...found.childNodes);
+    // The links of the other filters keep the new text.
+    for (const part of page.querySelectorAll('[data-live-part]'))
+      document.getElementById(part.id)?.replaceChildren(...part.childNodes);
     history.replaceState(history.state, '', address);
     if (focused) (results.querySelector(`[href="${CSS.escape(focused)}"]`) ?? form.elements[0]).focus();
     announcer(form).textContent = results.querySelector('[data-live-count]')?.textContent ?? '';

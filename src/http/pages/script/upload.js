@@ -6,7 +6,7 @@
  *     data-upload-saving="Reading the package..." data-upload-stopped="Stopped. Nothing was saved."
  *     data-upload-failed="The connection broke. Please try again.">
  *     <p data-upload-plain>Do not close this page.</p>
- *     <div data-upload-box hidden> <progress class="up" max="100"></progress> <p data-upload-text></p>
+ *     <div data-upload-box hidden> <progress class="done-of" max="100"></progress> <p data-upload-text></p>
  *       <button type="button" data-upload-stop>Stop</button> </div>
  *     <p role="status" data-upload-status></p>
  * Hides data-upload-plain, shows data-upload-box while bytes are sent, and then shows the answered page under its

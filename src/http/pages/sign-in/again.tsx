@@ -4,6 +4,7 @@ import { OperationError } from '../../../operations/kit/failures';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
+import { Note } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { scopeOf, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -70,9 +71,7 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
   const fields = [...sent].filter(([name]) => name !== 'once');
   return (
     <NarrowPage title={signIn.again.title} stack>
-      <p class="alert alert-warning" role="status">
-        {signIn.again.kept}
-      </p>
+      <Note role="status">{signIn.again.kept}</Note>
       <Panel id="again" title={signIn.withToken} inside>
         <Form path={path} form={form}>
           <FormErrors form={form} />

@@ -1,6 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { OperatorPage } from '../kit/operator-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
+import { Note } from '../kit/note';
 import { Head, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
@@ -10,7 +11,7 @@ import { TokenField } from './token-field';
 export function NarrowPage({ title, stack, children }: { title: string; stack?: boolean; children: Child }) {
   return (
     <OperatorPage title={title} nav={undefined}>
-      <div class={`narrow mx-auto${stack ? ' stack' : ''}`}>
+      <div class={stack ? 'narrow stack' : 'narrow'}>
         <Head title={title} />
         {children}
       </div>
@@ -41,9 +42,9 @@ export function SignIn({
   const byTheDoor =
     door === undefined ? null : (
       <Panel id="door" title={signIn.door.title} inside>
-        <p class={byDoor ? '' : 'mb-0'}>{signIn.door.about}</p>
+        <p>{signIn.door.about}</p>
         {byDoor ? (
-          <p class="mb-0">
+          <p>
             <a class="btn btn-primary" href={door}>
               {signIn.door.go}
             </a>
@@ -53,11 +54,7 @@ export function SignIn({
     );
   return (
     <NarrowPage title={signIn.title} stack>
-      {why === undefined ? null : (
-        <p class="alert alert-warning" role="status">
-          {signIn.why[why]}
-        </p>
-      )}
+      {why === undefined ? null : <Note role="status">{signIn.why[why]}</Note>}
       {byDoor ? byTheDoor : null}
       {hasMail ? (
         <Panel id="link" title={signIn.withLink} inside>

@@ -28,7 +28,7 @@ export function TokenField({
       <div class="fld">
         <label for={`f-${name}`}>{signIn.token}</label>
         <input
-          class={`form-control${error === undefined ? '' : ' is-invalid'}`}
+          class="input"
           id={`f-${name}`}
           name={name}
           type="password"
@@ -37,7 +37,7 @@ export function TokenField({
           aria-describedby={`hint-${name}`}
           {...(error === undefined ? {} : { 'aria-invalid': 'true' })}
         />
-        <p class="hint mb-0" id={`hint-${name}`}>
+        <p class="hint" id={`hint-${name}`}>
           {signIn.tokenHint}
         </p>
       </div>

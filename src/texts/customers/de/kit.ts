@@ -25,7 +25,7 @@ export const kit: Translated<typeof en> = {
   copied: 'Kopiert.',
   copyFailed: 'Drücken Sie Strg+C.',
   busy: 'Einen Moment...',
-  optional: 'freiwillig',
+  optional: 'optional',
   status: capitalizedEach(states),
   said: {
     linkAsked: () =>

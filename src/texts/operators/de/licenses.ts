@@ -44,7 +44,7 @@ export const licenses: Translated<typeof en> = {
   bulk: {
     select: (license) => `${license} auswählen`,
     label: 'Was mit den ausgewählten Lizenzen geschehen soll',
-    selected: 'Ausgewählte:',
+    selected: 'ausgewählt',
     all: (count) => `alle ${count} dieser Seite`,
     found: (count) => `alle ${count} dieser Liste`,
     suspend: 'Aussetzen…',

@@ -9,7 +9,6 @@ export const overview: Translated<typeof en> = {
   allProducts: 'Alle Produkte',
   days: (count) => `${count} Tage`,
   length: 'Zeitraum',
-  show: 'Zeigen',
   late: 'Wird gezählt.',
   counting: 'Einige Zahlen werden noch berechnet.',
   asOf: (moment) => `Gezeigter Stand: ${moment}.`,

@@ -14,10 +14,14 @@ export const common = {
     licenses: 'Licences',
     customers: 'Customers',
     orders: 'Orders',
+    renewals: 'Renewals',
     releases: 'Releases',
     products: 'Products',
+    mails: 'Mails',
+    settings: 'Settings',
     system: 'System',
   },
+  account: (name: string) => `Account of ${name}`,
   findLabel: 'Find a licence or a refusal',
   findHint: 'Key, e-mail, name, order, site or IP address',
   /** the link to the documentation */
@@ -37,7 +41,9 @@ export const common = {
   noEnd: 'never',
   unlimited: 'unlimited',
   filter: 'Filter',
-  sort: 'Sort',
+  /** the button of the filters that are choices */
+  choices: 'Filters and order',
+  clearOne: (name: string) => `Remove the filter: ${name}`,
   /** the label of a list's order */
   order: 'Sort',
   shown: (count: string) => `${count} shown.`,

@@ -1,4 +1,6 @@
-/** The words and signs of a table as a file for spreadsheets. Excel splits columns at the list separator of its language. */
+/**
+ * The words and signs of a table as a file for spreadsheets. Excel splits columns at the list separator of its language.
+ */
 export const csv = {
   separator: ',',
   decimal: '.',

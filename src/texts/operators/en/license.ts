@@ -18,7 +18,6 @@ export const license = {
   revoke: 'Revoke (abuse)…',
   add: (activationType: string) => `Add ${thing(activationType).a}`,
   why: {
-    title: 'Does it work now?',
     another: 'another end',
     byKey: (hint: string, label: string | null) =>
       `For the key that ends in ${hint}${label === null ? '' : ` (${label})`}:`,
@@ -27,10 +26,9 @@ export const license = {
     nearby: 'From the same network, perhaps another person',
     allRequests: 'all requests',
     answer: 'Answer for the customer',
-    answerHint: 'Written from what stands above. Change it as you like.',
     answerLanguage: 'Language of the answer',
     mailProgram: 'Open in your mail program',
-    other: 'The customer tells of something else',
+    other: 'Another error message?',
     otherHint: 'These failures leave no record here. Look for the words Joomla showed.',
     says: 'Joomla says',
     means: 'It means',

@@ -41,7 +41,8 @@ export const licenses = {
   bulk: {
     select: (license: string) => `Select ${license}`,
     label: 'What to do with the selected licences',
-    selected: 'Selected:',
+    /** after the number */
+    selected: 'selected',
     all: (count: string) => `all ${count} on this page`,
     found: (count: string) => `all ${count} of this list`,
     suspend: 'Suspend…',

@@ -7,7 +7,6 @@ export const overview = {
   allProducts: 'All products',
   days: (count: string) => `${count} days`,
   length: 'Period',
-  show: 'Show',
   late: 'Being counted.',
   counting: 'Some figures are still being counted.',
   asOf: (moment: string) => `Shown: as of ${moment}.`,

@@ -321,7 +321,7 @@ const COMPARED: Record<MeantKey['compared'], string> = {
   key_asked_about: 'the key asked about',
 };
 
-/** Returns a time as a day, unless it is a day already, as pages write it (`formatFactsForPage`). */
+/** Returns a time as a day, unless it is a day already, as pages write it (`pageFacts`). */
 function day(time: string): string {
   return time.includes('T') ? time.slice(0, 10) : time;
 }

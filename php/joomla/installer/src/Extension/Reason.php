@@ -84,7 +84,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     /** Returns the version to offer to a licence that has ended; empty for the ordinary offer. */
     private function lastCovered(): string
     {
-        $key = $this->joomlaStoredKey();
+        $key = $this->storedKey();
         $port = (int) Product::PORT === 443 ? '' : ':' . Product::PORT;
         $address = 'https://' . Product::HOST . $port . Product::PATH . '?' . $key;
         $answer = $this->hasKey($address) ? $this->ask($address) : null;
@@ -106,7 +106,7 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     }
 
     /** Returns the text that Joomla adds to the download address, such as `dlid=KEY`. */
-    private function joomlaStoredKey(): string
+    private function storedKey(): string
     {
         $db = $this->getDatabase();
 

@@ -44,7 +44,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
 
     /** The timeout for all calls of one request together. */
     const SECONDS = 3;
-    const BATCH_SIZE = 20;
+    const AT_ONCE = 20;
     const CLAIM_SECONDS = 60;
     const MAX_PAUSE = 3600;
     const GIVE_UP_SECONDS = 2592000;
@@ -341,7 +341,7 @@ abstract class ShopPlugin extends CMSPlugin implements SubscriberInterface
             return;
         }
 
-        foreach ($this->outbox()->due(time(), self::BATCH_SIZE, $withWaiting) as $row) {
+        foreach ($this->outbox()->due(time(), self::AT_ONCE, $withWaiting) as $row) {
             $missing = $this->service()->missing();
 
             if ($missing !== '') {

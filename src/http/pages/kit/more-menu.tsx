@@ -1,0 +1,14 @@
+import type { Child } from 'hono/jsx';
+import { LineIcon } from './icons';
+
+/** The menu of the less used actions of a row. @param label its name, with the row's */
+export function MoreMenu({ label, children }: { label: string; children: Child }) {
+  return (
+    <details class="menu">
+      <summary class="btn btn-plain btn-icon btn-sm" aria-label={label}>
+        <LineIcon name="ellipsis" />
+      </summary>
+      <div class="pop">{children}</div>
+    </details>
+  );
+}

@@ -1,0 +1,20 @@
+import type { Child } from 'hono/jsx';
+import { Icon } from './icons';
+
+/** A line that asks for one thing, or says what went wrong. */
+export function Note({
+  kind = 'warn',
+  role,
+  children,
+}: {
+  kind?: 'warn' | 'bad';
+  role?: 'status' | 'alert';
+  children: Child;
+}) {
+  return (
+    <div class={`note note-${kind}`} {...(role === undefined ? {} : { role })}>
+      <Icon name={kind === 'warn' ? 'warning' : 'no'} />
+      <div>{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { useView } from '../view';
+import { Icon, LineIcon } from './icons';
+import { Note } from './note';
+
+/** The result of the action that led to this page. It remains until the next page. */
+export function SaidLine() {
+  const { t, to, path, said } = useView();
+  if (said === undefined) return null;
+  const say: (...values: string[]) => string = { ...t.said, ...t.kit.said }[said.code];
+  const words: Record<string, (...facts: string[]) => string> = t.releases.remarks;
+  const remarks = (said.remarks ?? []).flatMap(([code = '', ...facts]) =>
+    Object.hasOwn(words, code) ? (words[code]?.(...facts) ?? []) : [],
+  );
+  return (
+    <>
+      <div class="toast">
+        <Icon name="yes" />
+        <p role="status">{say(...said.values)}</p>
+        {/* The page without the message. The script only removes the message. */}
+        <a href={to(path)} data-close aria-label={t.kit.close}>
+          <LineIcon name="x" />
+        </a>
+      </div>
+      {remarks.map((remark) => (
+        <Note>{remark}</Note>
+      ))}
+    </>
+  );
+}

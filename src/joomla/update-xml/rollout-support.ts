@@ -8,6 +8,7 @@ import { inTransaction } from '../../store/engine/transaction';
 import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { readUpdateXmlState } from '../regenerate-update-xml';
 import { fetchAsJoomla } from '../updater/fetch';
+import { remedyForChallenge } from '../updater/remedies';
 import { ASSUMED_JOOMLA } from '../updater/try';
 import { locateUpdateXml, type XmlLocation } from './location';
 
@@ -50,6 +51,8 @@ export async function requireRolloutSupport(
     },
   );
   if (answer.headers.has(BUCKET_HEADER)) return;
+  const challenge = remedyForChallenge(answer, url);
+  if (challenge !== undefined) throw refused('rollout-silent', url, `${challenge} Nothing was changed.`);
   const isApache = /apache|litespeed/i.test(answer.headers.get('server') ?? '');
   throw isApache
     ? refused(

@@ -268,7 +268,7 @@ export async function countNetworks(
   above: number,
 ): Promise<NetworkCount[]> {
   if (keyIds.length === 0) return [];
-  const rows = await rawRows<NetworkCount>(
+  return rawRows<NetworkCount>(
     db,
     `SELECT n.keyId, n.networks, k.license_id AS licenseId, k.activation_limit AS ownLimit, l.activation_limit AS licenseLimit
        FROM (SELECT key_id AS keyId, COUNT(*) AS networks FROM ${table(db, 'key_networks')}
@@ -277,7 +277,6 @@ export async function countNetworks(
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id`,
     [...keyIds, toSqlTime(since), above],
   );
-  return rows.map((row) => ({ ...row, networks: Number(row.networks) }));
 }
 
 /** Deletes some of the networks that a key has above MAX_NETWORKS. Any will do, because no list distinguishes them. */

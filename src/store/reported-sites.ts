@@ -34,12 +34,12 @@ export interface SpreadingKey {
   at: Date;
 }
 
-/** The reported sites kept for one licence; above this number, the sites that reported longest ago are deleted. */
+/** The maximum number of reported sites of a licence. The sites that reported longest ago are deleted first. */
 export const MAX_REPORTED_SITES = 1_000;
-/** The networks counted for one key. */
+/** The maximum number of networks that are counted for one key. */
 export const MAX_NETWORKS = 5_000;
 
-/** The rows deleted by one statement: as many as one batch of the access log reports. */
+/** The number of rows that one statement deletes: as many as one batch of the access log reports. */
 const BATCH_SIZE = 500;
 
 /** Stores the latest report of each licence, product and site; may be repeated. Sorted by key, to avoid deadlocks. */
@@ -268,7 +268,7 @@ export async function countNetworks(
   above: number,
 ): Promise<NetworkCount[]> {
   if (keyIds.length === 0) return [];
-  const rows = await rawRows<NetworkCount>(
+  return rawRows<NetworkCount>(
     db,
     `SELECT n.keyId, n.networks, k.license_id AS licenseId, k.activation_limit AS ownLimit, l.activation_limit AS licenseLimit
        FROM (SELECT key_id AS keyId, COUNT(*) AS networks FROM ${table(db, 'key_networks')}
@@ -277,7 +277,6 @@ export async function countNetworks(
        ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = k.license_id`,
     [...keyIds, toSqlTime(since), above],
   );
-  return rows.map((row) => ({ ...row, networks: Number(row.networks) }));
 }
 
 /** Deletes some of the networks that a key has above MAX_NETWORKS. Any will do, because no list distinguishes them. */

@@ -82,7 +82,7 @@ const PICTURES: Wanted[] = [
       const who = { kind: 'customer', email: 'web@studio-nord.example' } as const;
       const code = await createCode(db, who, CUSTOMER_CODE_TTL_MS, NOW);
       await page.goto(`${pages}/my/enter/${code}`);
-      await page.locator('main button[type=submit]').first().click();
+      await page.locator('main .btn-primary[type=submit]').first().click();
     },
   },
 ];

@@ -173,7 +173,7 @@ describe('no text becomes more than a text', () => {
     const code = await createCode(service.db, { kind: 'customer', email }, CUSTOMER_CODE_TTL_MS, SHOP_NOW);
     const byMail = await newPage(browser);
     await byMail.goto(`${service.url}${PREFIX}/pages/my/enter/${code}`);
-    await byMail.locator('main button[type=submit]').click();
+    await byMail.locator('main .btn-primary[type=submit]').click();
     expect(await visit(byMail, pages.byMail)).toEqual([]);
     await byMail.goto(`${service.url}${PREFIX}/pages/my#key=${encodeURIComponent(hostile(96))}`);
     await byMail.getByRole('alert').waitFor();

@@ -73,7 +73,7 @@ describe.each([
     const who = { kind: 'customer', email: SHOP.studio.email } as const;
     const code = await createCode(site.service.db, who, CUSTOMER_CODE_TTL_MS, SHOP_NOW);
     await byMail.goto(`${site.pages}/my/enter/${code}`);
-    await byMail.locator('main button[type=submit]').click();
+    await byMail.locator('main .btn-primary[type=submit]').click();
     await visit(byMail, pages.byMail);
     expect(found).toEqual([]);
   }, 600_000);

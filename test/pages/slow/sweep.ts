@@ -84,7 +84,7 @@ describe.each(WIDTHS)('%s pixels', (width) => {
         await byMail.goto(
           `${site.pages}/my/enter/${await createCode(site.service.db, who, CUSTOMER_CODE_TTL_MS, SHOP_NOW)}`,
         );
-        await byMail.locator('main button[type=submit]').click();
+        await byMail.locator('main .btn-primary[type=submit]').click();
         await visit(byMail, pages.byMail);
         expect(found).toEqual([]);
       },

@@ -131,9 +131,13 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
           {
             title: columns.order,
             kind: 'name',
-            cell: ({ order: { id, number } }) => <a href={to(`/orders/${id}`)}>{number}</a>,
+            cell: ({ order: { id, number, shop } }) => (
+              <>
+                <a href={to(`/orders/${id}`)}>{number}</a>
+                <span class="sub">{shop}</span>
+              </>
+            ),
           },
-          { title: columns.shop, cell: ({ order: { shop } }) => shop },
           {
             title: columns.customer,
             kind: 'long',
@@ -147,7 +151,6 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
             sort: 'id',
             cell: ({ order: { createdAt } }) => format.moment(createdAt),
           },
-          { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
         ]}
         paging={{ path: '/orders', query: { ...given }, next, limit: LIMIT }}
       />

@@ -151,7 +151,7 @@ const TYPESCRIPT = [
 const LATEST = {
   regex: '(^|/)versions$',
   importNames: ['latestRelease'],
-  message: 'Ask releasesForBucket or offeredVersion (src/licensing/updates.ts) which version is offered.',
+  message: 'Ask releaseForShare or offeredVersion (src/licensing/updates.ts) which version is offered.',
 };
 
 const refuseImports = (files, ...patterns) => ({

@@ -19,7 +19,7 @@ import { throwSiteUnavailable } from './site-away';
 export type DoorRefusal = 'SITE' | 'TICKET' | 'ACCOUNT' | 'GROUP';
 
 export interface Door {
-  /** Signs in by a ticket, which can be used once. @throws the database's error; SITE_AWAY */
+  /** Signs in by a ticket, once. @throws the database's error; SITE_AWAY if configuration.php cannot be read */
   enter: (ticket: string) => Promise<Caller | { refused: DoorRefusal }>;
   /** Returns the caller of a ticket for the overview, which may only read. @throws like `enter` */
   look: (ticket: string) => Promise<Caller | { refused: DoorRefusal }>;

@@ -55,7 +55,7 @@ export async function prepareHosted(now: Date, base = ''): Promise<Config> {
   const file = envFilePath();
   refuseFolderInSite(file, given(file));
   refuseOwnAddress(base, given(file));
-  // Do this even if the panel has the secret: the file's other defaults are folders that the next version must find again.
+  // Write a missing file even if the panel has the secret: the next version must find the default folders in it.
   if (readEnvFile(file) === undefined || given(file)[SECRET] === undefined) await makeSettings(file);
   const config = readConfig({ ...environment(), LICENSING_LISTEN: PASSENGER });
   await makeFolders(config);

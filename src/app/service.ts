@@ -46,6 +46,7 @@ import { describeStored, mailRemedy } from '../texts/operators/failures';
 import { hasNoNewPrivileges } from '../process/units';
 import { startHousekeeping } from '../runner/housekeeping';
 import type { Job } from '../runner/jobs';
+import { startSharing } from '../runner/processes';
 import type { ChangeMail } from '../selfservice/changes';
 import { createLicensing } from '../licensing/licensing';
 import {
@@ -113,6 +114,7 @@ export function startService(
       throw withDatabaseHint(error, config);
     });
     onStop(await claimDatabase(config.database));
+    onStop(startSharing(db, log, now));
     const live = await watchSettings(db, config, log);
     onStop(() => live.stop());
     const redis = openRedis(config, log);

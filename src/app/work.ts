@@ -3,9 +3,10 @@ import type { Config } from '../settings/config';
 import type { Worked } from '../cli/work';
 import { startHousekeeping } from '../runner/housekeeping';
 import { jobsOf, startMail, startWebhooks, type Clock } from './service';
-import { openServiceDatabase, type Db } from '../store/engine/database';
+import { openServiceDatabase, shareConnections, type Db } from '../store/engine/database';
 import { withDatabaseHint } from '../setup/database';
 import { requireCurrentSchema } from '../store/engine/migrate';
+import { countProcesses } from '../store/leases';
 import { watchSettings } from '../settings/stored';
 
 /** The number of connections of a command; the service next to it needs the rest of a host's limit. */
@@ -20,6 +21,7 @@ export async function runDueJobs(config: Config, log: Logger, now: Clock): Promi
   const db = openServiceDatabase(config.database, config.tablePrefix, CONNECTIONS);
   try {
     await requireCurrentSchema(db);
+    shareConnections(db, 1 + (await countProcesses(db, now())));
     return await workOn(db, config, log, now);
   } catch (error) {
     throw withDatabaseHint(error, config);

@@ -126,7 +126,7 @@ function addList(product: Command): void {
     .action((_options: object, command: Command) =>
       withSession(command, async (session) => {
         const products = await operateAll(session, productOperations.listProducts);
-        // Leave out a column without values, because it would only narrow the others.
+        // Leave out INCLUDES if no product includes another, because an empty column would narrow the others.
         const bundles = products.some(({ includes }) => includes.length > 0);
         session.output.print(products, () =>
           formatTable(

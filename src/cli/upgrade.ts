@@ -657,6 +657,7 @@ async function readBack(live: Live, made: Upgrade, output: Output): Promise<void
   const kept = replaced ?? (await keepReplaced(live, output));
   output.note(`Data from after the upgrade are now only in ${kept}.`);
   await writeUpgrade({ ...others, backup, replaced: kept });
+  output.note('Reading the backup. With a million licences, the service is stopped for some minutes.');
   await readBackTables(live.config, backup.file);
   // Forget the replaced copy: the earlier version may write again, which a second restore would lose.
   await writeUpgrade({ ...others, backup });

@@ -23,6 +23,7 @@ import {
   tryTableRights,
 } from '../store/engine/server';
 import { companionFiles } from '../store/engine/sqlite';
+import { countProcesses } from '../store/leases';
 import { describeDatabase, explainDatabaseError } from '../store/engine/error-messages';
 import { ok, problem, warning, type Check, type CommandCheck, type CheckFinding } from './finding';
 import { checkReaders } from './file-readers';
@@ -52,7 +53,7 @@ export const checkServer: Check = async ({ config, db, now }) => {
   return [
     ok('DATABASE', (t) => t.databaseAnswers(describeDatabase(config.database, t.as, t.at))),
     checkVersion(server),
-    checkConnections(server, config),
+    checkConnections(server, config, await countProcesses(db, now()).catch(() => 0)),
     checkClock(server, now()),
     ...(server.overridden.length === 0
       ? []
@@ -158,17 +159,19 @@ function checkVersion({ version }: ServerState): CheckFinding {
 function checkConnections(
   { maxConnections, maxUserConnections }: ServerState,
   { databaseConnections }: Config,
+  processes: number,
 ): CheckFinding {
-  const instances = Math.max(1, findInstances().length);
+  const instances = Math.max(1, findInstances().length, processes);
+  const fits = 2 * instances * databaseConnections;
+  if (maxUserConnections > 0 && maxUserConnections < fits) {
+    const share = Math.max(instances, Math.floor(maxUserConnections / 2));
+    const level = maxUserConnections < 2 * instances ? problem : warning;
+    return level('CONNECTIONS', (t) => t.connectionsShared(instances, fits, maxUserConnections, share));
+  }
   const needed = instances * databaseConnections + CONNECTIONS_BESIDE;
-  const limits = [
-    { name: 'max_connections', value: maxConnections },
-    ...(maxUserConnections > 0 ? [{ name: 'max_user_connections', value: maxUserConnections }] : []),
-  ].sort((a, b) => a.value - b.value);
-  const { name, value } = limits[0] as { name: string; value: number };
-  const facts = { instances, needed, allowed: value, setting: name };
-  if (needed > value) return problem('CONNECTIONS', (t) => t.connectionsMissing(facts));
-  if (2 * needed > value) return warning('CONNECTIONS', (t) => t.connectionsScarce(facts));
+  const facts = { instances, needed, allowed: maxConnections, setting: 'max_connections' };
+  if (needed > maxConnections) return problem('CONNECTIONS', (t) => t.connectionsMissing(facts));
+  if (2 * needed > maxConnections) return warning('CONNECTIONS', (t) => t.connectionsScarce(facts));
   return ok('CONNECTIONS', (t) => t.connections(facts));
 }
 

@@ -3,6 +3,7 @@ import type { Db } from '../store/engine/database';
 import { driverReason } from '../store/engine/errors';
 import type { DoctorWords, ToldWords } from '../texts/operators/doctor';
 import type { OperatorTexts } from '../texts/operators/texts';
+import { challengeOf } from './http-get';
 
 type DoctorTexts = OperatorTexts['doctor'];
 
@@ -102,6 +103,8 @@ export async function runCheck<F extends CommandFinding>(
   try {
     return await look();
   } catch (error) {
+    const challenge = challengeOf(error);
+    if (challenge !== undefined) return [problem(code, (t) => t.challenged(challenge))];
     const said = shortReason(error);
     return [unchecked(code, (t) => t.checkFailed(code, said))];
   }

@@ -12,6 +12,7 @@ import { formerPlace } from '../joomla/formerly/place';
 import { findArsItems } from '../joomla/formerly/plan';
 import type { OperatorTexts } from '../texts/operators/texts';
 import {
+  runCheck,
   ok,
   problem,
   shortReason,
@@ -21,12 +22,12 @@ import {
   type CheckFinding,
   type CheckContext,
 } from './finding';
-import { httpGet } from './http-get';
+import { AS_JOOMLA, challengeOf, httpGet } from './http-get';
 
 /** Checks the legacy URLs of the former system: whether they are answered, and which of them are still requested. */
 
 export const checkFormerly: Check = async (patient) => [
-  ...(await checkAnswers(patient)),
+  ...(await runCheck('FORMERLY', () => checkAnswers(patient))),
   ...(await checkLog(patient)),
 ];
 
@@ -61,11 +62,11 @@ async function faultOf(
   ca: string[] | undefined,
 ): Promise<{ status: number | undefined; said: string | undefined } | undefined> {
   try {
-    const { status, body } = await httpGet(new URL(exampleAddress(one, folderOf(url.href)), url.origin), {
-      ca,
-    });
+    const address = new URL(exampleAddress(one, folderOf(url.href)), url.origin);
+    const { status, body } = await httpGet(address, { ...AS_JOOMLA, ca });
     return isAnswer(one, status, body) ? undefined : { status, said: undefined };
   } catch (error) {
+    if (challengeOf(error) !== undefined) throw error;
     return { status: undefined, said: shortReason(error) };
   }
 }

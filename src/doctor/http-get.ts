@@ -1,5 +1,23 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { readChallenge } from '../joomla/challenge';
+import { simulationUserAgent } from '../joomla/updater/agent';
+import { ASSUMED_JOOMLA } from '../joomla/updater/try';
+import type { Challenge } from '../texts/operators/doctor';
+
+/** The options of a request like those of Joomla's updater, because a CDN or firewall may decide by the User-Agent. */
+export const AS_JOOMLA = { headers: { 'User-Agent': simulationUserAgent(ASSUMED_JOOMLA) } };
+
+class ChallengedError extends Error {
+  constructor(readonly challenge: Challenge) {
+    super();
+  }
+}
+
+/** Returns the response of a CDN or firewall that made `httpGet` fail; undefined for any other error. */
+export function challengeOf(error: unknown): Challenge | undefined {
+  return error instanceof ChallengedError ? error.challenge : undefined;
+}
 
 export interface HttpResponse {
   status: number;
@@ -25,7 +43,7 @@ export interface GetOptions {
 const TIMEOUT_MS = 15_000;
 const MAX_BODY = 64 * 1024;
 
-/** Sends a GET on a new connection. A redirect is returned, not followed. */
+/** Sends a GET on a new connection. A redirect is returned, not followed. The response of a CDN or firewall is an error: see `challengeOf`. */
 export function httpGet(
   url: URL,
   { headers, localAddress, ca, signal, onChunk }: GetOptions = {},
@@ -42,6 +60,11 @@ export function httpGet(
         ...(ca === undefined ? {} : { ca }),
       },
       (response) => {
+        const challenge = readChallenge(url, response.statusCode ?? 0, (name) => response.headers[name]);
+        if (challenge !== undefined) {
+          request.destroy();
+          return reject(new ChallengedError(challenge));
+        }
         const own = (response.socket.localAddress ?? '').replace(/^::ffff:/, '');
         const chunks: Buffer[] = [];
         let size = 0;

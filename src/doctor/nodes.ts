@@ -1,5 +1,7 @@
-import { locationsOf, openProbe, type MysqlSettings } from '../store/engine/mysql';
+import { locationsOf, openProbe } from '../store/engine/mysql';
 import { serverName, readNode, type NodeState } from '../store/engine/nodes';
+import { withConnection } from '../store/engine/statements';
+import type { ServerLocation } from '../store/engine/tls';
 import { ok, shortReason, warning, type Check, type CheckFinding } from './finding';
 
 /** The minimum size of a cluster: with fewer nodes, the others have no majority when one fails. */
@@ -13,9 +15,12 @@ interface Seen {
 }
 
 /** Checks every database server in the settings: which is in use, whether the others can be, and what a crash loses. */
-export const checkNodes: Check = async ({ config: { database } }) => {
+export const checkNodes: Check = async ({ config: { database }, db }) => {
   if (database.kind === 'sqlite') return [];
-  const seen = await Promise.all(locationsOf(database).map((location) => look(database, location)));
+  const locations = locationsOf(database);
+  // The user may have only one connection, which is open already.
+  const read = locations.length === 1 ? () => withConnection(db, readNode) : probe;
+  const seen = await Promise.all(locations.map((location) => look(location, () => read(database, location))));
   const inUse = seen.find(({ reason }) => reason === undefined);
   return [
     ...(seen.length > 1 ? [checkOthers(seen, inUse)] : []),
@@ -24,16 +29,16 @@ export const checkNodes: Check = async ({ config: { database } }) => {
   ];
 };
 
-async function look(settings: MysqlSettings, location: Parameters<typeof openProbe>[1]): Promise<Seen> {
+async function probe(...at: Parameters<typeof openProbe>): Promise<NodeState> {
+  const connection = await openProbe(...at);
+  return readNode(connection).finally(() => connection.socket.destroy());
+}
+
+async function look(location: ServerLocation, read: () => Promise<NodeState>): Promise<Seen> {
   const name = serverName(location);
   try {
-    const connection = await openProbe(settings, location);
-    try {
-      const state = await readNode(connection);
-      return { name, state, reason: state.obstacle };
-    } finally {
-      connection.socket.destroy();
-    }
+    const state = await read();
+    return { name, state, reason: state.obstacle };
   } catch (error) {
     return { name, state: undefined, reason: `cannot be used (${shortReason(error)})` };
   }

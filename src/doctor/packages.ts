@@ -171,7 +171,7 @@ function unreadablePackages(releases: Release[], stored: number, folder: string)
     `This user cannot read ${releases.length} of the ${stored} stored packages in ${folder}: ${named}${releases.length > 3 ? '; ...' : ''}.`,
     {
       why: `If the service runs as this user, it answers their downloads with "${API_TEXTS.FILE_NOT_FOUND}". It is not known whether the packages are intact.`,
-      remedy: `No package is lost. If the service runs as another user, run this command as that user: sudo -u USER licensing doctor. If it runs as this user, run as root: chown -R ${serviceUser()} ${folder}`,
+      remedy: `No package is lost. If the service runs as another user, run this command as that user: sudo -u USER licensing doctor. As root, if it runs as this user: chown -R ${serviceUser()} ${folder}`,
     },
   );
 }

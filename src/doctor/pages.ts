@@ -1,13 +1,14 @@
 import {
   ok,
   problem,
+  unchecked,
   warning,
   type Check,
   type CommandCheck,
   type CommandFinding,
   type CheckContext,
 } from './finding';
-import { header, httpGet, type HttpResponse } from './http-get';
+import { challengeOf, header, httpGet, type HttpResponse } from './http-get';
 import { at, isService } from './site';
 
 /** Checks that the pages can be reached at the host where they should be, and nowhere else. */
@@ -24,10 +25,22 @@ export const checkPages: CommandCheck = async (patient) => {
   if (url === undefined) return findings;
   const site = { ...patient, url };
   const { pagesHost } = config;
-  if (pagesHost === undefined) return [...findings, await checkSignIn(site, url)];
   const pages = new URL(url);
-  pages.hostname = pagesHost;
-  return [...findings, await checkSignIn(site, pages), ...(await checkOtherHost(site, pagesHost))];
+  pages.hostname = pagesHost ?? url.hostname;
+  try {
+    findings.push(await checkSignIn(site, pages));
+    if (pagesHost !== undefined) findings.push(...(await checkOtherHost(site, pagesHost)));
+  } catch (error) {
+    // The pages are for browsers, which pass the check of a CDN.
+    if (challengeOf(error) === undefined) throw error;
+    findings.push(
+      unchecked(
+        'PAGES',
+        `The pages at ${pages.href} could not be checked: a CDN or firewall stops programs.`,
+      ),
+    );
+  }
+  return findings;
 };
 
 export const checkPublicUrl: Check = ({ config: { publicUrl } }) => {

@@ -14,6 +14,7 @@ import { deleteSimulationLicense, insertLicenses } from '../store/licenses/licen
 import { packageFileName, statPackage } from '../packages/package-files';
 import { FULL_ROLLOUT, type Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
+import type { Challenge } from '../texts/operators/doctor';
 import {
   runCheck,
   ok,
@@ -26,7 +27,7 @@ import {
   type CommandFinding,
   type CheckContext,
 } from './finding';
-import { header, httpGet, type HttpResponse, type GetOptions } from './http-get';
+import { AS_JOOMLA, challengeOf, header, httpGet, type HttpResponse, type GetOptions } from './http-get';
 
 /** Checks the site from outside: whether its web server forwards to this service and passes the client's address. */
 
@@ -46,9 +47,13 @@ export const checkSite: CommandCheck = async (patient) => {
   const { url } = patient;
   if (url === undefined) return checkSiteFromWithin(patient);
   const site = { ...patient, url };
+  const challenge = await findChallenge(site);
+  const found = challenge === undefined ? [] : [problem('CHALLENGED', (t) => t.challenged(challenge))];
+  // Most other checks do not use the User-Agent of Joomla's updater.
+  if (challenge !== undefined && challenge.who !== 'joomla') return found;
   const reached = await checkPrefix(site);
-  if (reached.level === 'problem') return [reached];
-  const findings = [reached, ...checkEncryption(url)];
+  if (reached.level === 'problem') return [...found, reached];
+  const findings = [...found, reached, ...checkEncryption(url)];
   const address = await runCheck('FORWARDED_ADDRESS', () => checkAddress(site));
   findings.push(...address, ...(await runCheck('PACKAGES_PUBLIC', () => checkInternal(site))));
   // Skip these checks for a service on another database, which knows neither these products nor the simulation's key.
@@ -65,6 +70,17 @@ export const checkSiteFromWithin: Check = () => {
   const finding = unchecked('SITE', (t) => t.siteNotAsked);
   return Promise.resolve([finding]);
 };
+
+/** Sends a request as Joomla's updater and one as another program. @returns the challenge; undefined if both pass */
+async function findChallenge({ url, ca }: Site): Promise<Challenge | undefined> {
+  const [joomla, other] = await Promise.all(
+    [AS_JOOMLA, {}].map((as) =>
+      httpGet(at(url, `/doctor-${token()}`), { ca, ...as }).then(() => undefined, challengeOf),
+    ),
+  );
+  if (joomla === undefined) return other && { ...other, who: 'others' };
+  return { ...joomla, who: other === undefined ? 'joomla' : 'all' };
+}
 
 async function checkPrefix(site: Site): Promise<CommandFinding> {
   const { url } = site;
@@ -289,7 +305,7 @@ async function tryDownload(site: Site): Promise<CommandFinding[]> {
       ),
     ];
   const key = generateKey();
-  const userAgent = `licensing-doctor/${token()}`;
+  const userAgent = `${AS_JOOMLA.headers['User-Agent']} licensing-doctor/${token()}`;
   const after = await lastAccessId(db);
   await insertTrialLicense(db, key, plan, now());
   try {

@@ -20,7 +20,7 @@ import {
   type Check,
   type CheckFinding,
 } from './finding';
-import { header, httpGet } from './http-get';
+import { AS_JOOMLA, challengeOf, header, httpGet } from './http-get';
 import { mayUse, readNginxUser } from './nginx-user';
 
 interface ProductXml {
@@ -104,7 +104,11 @@ async function checkServed(
   const code = 'UPDATE_XML_SERVED';
   try {
     const chunks: Buffer[] = [];
-    const answer = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    const answer = await httpGet(new URL(address), {
+      ...AS_JOOMLA,
+      ca,
+      onChunk: (chunk) => chunks.push(chunk),
+    });
     if (answer.status !== 200) return problem(code, (t) => t.xmlRefused(address, XML_PATH, answer.status));
     if (rollouts.length > 0 && header(answer, BUCKET_HEADER) === '')
       return problem(code, (t) => t.xmlWithoutBucket(address, XML_PATH));
@@ -112,11 +116,12 @@ async function checkServed(
       ? ok(code, (t) => t.xmlServed(address))
       : problem(code, (t) => t.xmlOther(address, XML_PATH));
   } catch (error) {
+    if (challengeOf(error) !== undefined) throw error;
     return problem(code, (t) => t.xmlUnreachable(address, XML_PATH, shortReason(error)));
   }
 }
 
-/** Reads the changelog as Joomla does, which shows it in a window. */
+/** Checks that the changelog can be fetched and that Joomla can show it. */
 async function checkChangelog(
   { url }: ReadUpdateXml,
   { ca }: { ca: string[] | undefined },
@@ -127,7 +132,11 @@ async function checkChangelog(
     warning(code, (t) => t.changelogFails(address, XML_PATH, url ?? '', status, said));
   try {
     const chunks: Buffer[] = [];
-    const { status } = await httpGet(new URL(address), { ca, onChunk: (chunk) => chunks.push(chunk) });
+    const { status } = await httpGet(new URL(address), {
+      ...AS_JOOMLA,
+      ca,
+      onChunk: (chunk) => chunks.push(chunk),
+    });
     if (status !== 200) return [failed(status)];
     const [first] = lintChangelog(Buffer.concat(chunks), address);
     return [
@@ -136,6 +145,7 @@ async function checkChangelog(
         : warning(code, (t) => t.changelogWrong(address, first)),
     ];
   } catch (error) {
+    if (challengeOf(error) !== undefined) throw error;
     return [failed(undefined, shortReason(error))];
   }
 }

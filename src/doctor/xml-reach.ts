@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ProbeUpdateXml, XmlProbeResult } from '../joomla/regenerate-update-xml';
 import { BUCKET_HEADER } from '../joomla/update-xml/rollout-support';
-import { httpGet } from './http-get';
+import { AS_JOOMLA, challengeOf, httpGet } from './http-get';
 
 /** The time for which an answer is cached. A page that is opened often asks the web server at most this often. */
 const FRESH_MS = 60_000;
@@ -37,10 +37,13 @@ export function createAskForXml(now: () => Date): ProbeUpdateXml {
 
 async function ask(url: string): Promise<XmlProbeResult> {
   try {
-    const { status, headers } = await httpGet(new URL(url), { signal: AbortSignal.timeout(ANSWER_MS) });
+    const { status, headers } = await httpGet(new URL(url), {
+      ...AS_JOOMLA,
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
     const isStaged = headers[BUCKET_HEADER] !== undefined;
     return status === 200 ? { state: 'answers', isStaged } : { state: 'refuses', status, isStaged };
-  } catch {
-    return { state: 'silent' };
+  } catch (error) {
+    return { state: 'silent', challenge: challengeOf(error) };
   }
 }

@@ -203,7 +203,7 @@ async function sumRows(trx: Transaction, name: SummedTable, ids: number[]): Prom
   } else counted = (await takeUnsummed(trx, name, ids)).flatMap(accessCount);
   const licenseIds = new Set(counted.flatMap(({ licenseId }) => licenseId ?? []));
   const productsOf = await findProductsOf(trx, [...licenseIds]);
-  // Clients may name any product, and sums are kept permanently.
+  // Count an unknown product under the licence's product: clients may name any product, and sums are kept permanently.
   const known = new Set((await listProducts(trx)).map(({ id }) => id));
   const sums = new Map<string, DailySum & { refused: Set<number> }>();
   const months = new Map<string, LicenseMonth>();

@@ -171,7 +171,7 @@ function notPlain(field: string): InvalidRequestError {
   return new InvalidRequestError(`"${field}" must not contain control characters.`);
 }
 
-/** Returns the product id in the path; undefined if it is not an integer. */
+/** Returns the product id in the path; undefined if it is not an integer, 0 if it is out of range. */
 export function readProductId({ params }: Context): number | undefined {
   return toProductId((params as { product_id?: unknown }).product_id);
 }

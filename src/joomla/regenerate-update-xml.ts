@@ -3,6 +3,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { findRollouts } from '../licensing/updates';
 import type { ProtectedFile } from '../packages/replace-file';
 import type { Db } from '../store/engine/database';
+import type { Challenge } from '../texts/operators/doctor';
 import { areFilesCurrent, readFiles, versionsIn } from './update-xml/files';
 import { readUpdateXmlOptions, type XmlOptions } from './update-xml/options';
 import { locateUpdateXml, type XmlLocation } from './update-xml/location';
@@ -16,12 +17,15 @@ export interface UpdateXmlState {
   url: string | null;
 }
 
-/** The response of an update XML's URL. `silent`: no response, for example no connection or a wrong certificate. */
+/**
+ * The response of an update XML's URL. `silent`: no response of the web server, for example no connection, a wrong
+ * certificate, or a CDN's response instead.
+ */
 export type XmlProbeResult =
   /** `isStaged`: the web server can offer a version to a share of the addresses */
   | { state: 'answers'; isStaged: boolean }
   | { state: 'refuses'; status: number; isStaged: boolean }
-  | { state: 'silent' };
+  | { state: 'silent'; challenge?: Challenge | undefined };
 
 /** Requests an update XML; undefined while the request runs */
 export type ProbeUpdateXml = (url: string) => Promise<XmlProbeResult | undefined>;

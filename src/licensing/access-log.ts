@@ -42,19 +42,19 @@ export interface AccessLog {
   dropped(): number;
 }
 
-/** Long enough to share a statement, short enough to show support an access at once. */
+/** The delay of a write: entries share a statement, and support still sees an access at once. */
 const WRITE_AFTER_MS = 200;
 const RETRY_AFTER_MS = 1_000;
 const MAX_ROWS = 500;
-/** About 10 MB; ten minutes of 30 entries a second. */
+/** The maximum number of queued entries: about 10 MB, and ten minutes of 30 entries a second. */
 const MAX_WAITING = 20_000;
 
 /** Equal accesses of a client share a row for this long after the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * WINDOW_MS;
-/** The maximum of rows and clients remembered for this; about 10 MB. */
+/** The maximum number of rows, and of clients, that a process remembers; about 10 MB. */
 const MAX_REMEMBERED = 20_000;
-/** New rows that a client may cause in a minute; further accesses are stored without their texts (`bare`). */
+/** The maximum number of new rows of a client in a minute; further accesses are stored without their texts (`bare`). */
 const MAX_ROWS_A_MINUTE = 20;
 
 /** A row, written or queued: its first access, and the number of equal ones. */
@@ -106,7 +106,7 @@ export function createAccessLog(
       try {
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
-        // These come first, because both may be repeated.
+        // Record and announce the accesses before they are inserted, because both may be repeated.
         const accesses = batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }));
         await recordRefusals(db, accesses);
         await announce(accesses).catch((error: unknown) => {

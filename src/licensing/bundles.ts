@@ -44,7 +44,7 @@ export function includedProducts(catalogue: Catalogue, id: number): CataloguePro
   );
 }
 
-/** The maximum of names in a text for a customer; a club may have hundreds. */
+/** The maximum number of names in a text for a customer; a club may have hundreds. */
 const MAX_ENTRIES = 20;
 
 /**

@@ -278,7 +278,7 @@ export async function editPlan(
   changes: Partial<Omit<NewPlan, 'productId'>>,
 ): Promise<Plan> {
   const { activationType } = changes;
-  // It is also checked before the transaction, so that a plan in use is refused without locking its licences.
+  // Check the activations before the transaction too, so that a plan in use is refused without locking its licences.
   await refuseActivations(db, await requirePlan(db, id), activationType);
   return inTransaction(db, async (trx) => {
     const plan = (await lockPlan(trx, id)) ?? throwPlanNotFound(id);
@@ -368,7 +368,7 @@ async function requireDecision(
   return decision;
 }
 
-/** The licences read at a time while their limits are changed. */
+/** The number of licences that one query reads while their limits are changed. */
 const CHUNK = 200;
 
 /**

@@ -13,9 +13,9 @@ import { enqueueLicenseWebhooks } from './webhook-events';
 
 /** The time for which equal events are counted on the first, but not beyond its day, for the daily sums. */
 const WINDOW_MS = 60 * 60 * 1000;
-/** The events that a client may add to a licence's history in that time; later ones lose their identifier and name. */
+/** The maximum number of a client's events on a licence in that time; later ones lose their identifier and name. */
 const MAX_EVENTS = 200;
-/** About 5 MB. A forgotten event is inserted again. */
+/** The maximum number of remembered events, about 5 MB. An equal event is inserted again once the first is forgotten. */
 const MAX_REMEMBERED = 20_000;
 
 interface First {

@@ -1,7 +1,7 @@
 import type { Plan, Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, ReleaseFinder } from './download';
-import { releasesForBucket, offeredVersion } from './updates';
+import { releaseForShare, offeredVersion } from './updates';
 import type { LicenseMatch } from './core/lookup';
 import { coversRelease, judgeDownload, judgeNewSite, type RefusalCode } from './core/verdict';
 
@@ -52,7 +52,7 @@ export async function gatherFacts(
     known && judgeDownload(known, { identifierGiven: false }, now) === undefined
       ? offered(known.license)
       : undefined,
-    releases.choose(productId, (published) => releasesForBucket(published, 1)),
+    releases.choose(productId, (published) => releaseForShare(published, 1)),
     known && lacksMore(known, code, now) ? findPlan(known.license.plan.id) : undefined,
   ]);
   return {

@@ -53,7 +53,7 @@ export interface IssueResult {
   withheld?: OperatorError | SealError;
 }
 
-/** The maximum of licences in a request: one transaction issues them, and their keys stay in memory until shown. */
+/** The maximum number of licences in a request: one transaction issues them, and the keys stay in memory until shown. */
 export const MAX_ISSUED = 10_000;
 
 /** Issues all licences or none. `secret` seals the keys; without it they are not kept. @throws OperatorError */
@@ -178,7 +178,7 @@ function asIssued(
       `The reference ${license.reference ?? ''} belongs to licence ${license.id}, which ${why}`,
       { code: 'CONFLICT', facts },
     );
-  // This check comes first, because the other messages state more than this caller may know.
+  // Check the issuer first, because the other messages state more than this caller may know.
   if (ownOnly && license.issuedBy !== issuedBy)
     throw new OperatorError('This reference is in use. A new order needs a reference of its own.', {
       code: 'CONFLICT',
@@ -223,7 +223,7 @@ export function openKey(
   return openSealedKey(keySealed, digest, secret);
 }
 
-/** A longer key, once sealed, would not fit its column. */
+/** The maximum size of a key: a longer one, once sealed, would not fit its column. */
 const MAX_KEY_BYTES = 350;
 
 /** @throws OperatorError if no client could send the key; the message does not repeat it */

@@ -29,7 +29,7 @@ export { listKeys, type LicenseKey };
  * it (key rotation). Each change is an event in the licence's history.
  */
 
-/** The maximum of open keys of a licence. */
+/** The maximum number of a licence's keys that have not ended. */
 const MAX_KEYS = 1_000;
 
 export interface NewKeyOptions {
@@ -103,7 +103,7 @@ export function editKey(
 
 /**
  * Ends a key now. Its slots stay with the licence or are freed, which is also possible later for an ended key.
- * @returns the key, the identifiers that were freed, and whether it was open until now
+ * @returns the key, the identifiers that were freed, and whether it worked until now
  */
 export function endKey(
   db: Db,
@@ -143,7 +143,7 @@ export interface Rekeying {
 }
 
 /**
- * Replaces a key with a new one that takes over its label, limit, end and activations. While both are open, requests
+ * Replaces a key with a new one that takes over its label, limit, end and activations. While both work, requests
  * with the old key count as requests with the new one.
  *
  * @param secret undefined: the new key is not kept
@@ -276,7 +276,7 @@ function refusePast(endsAt: Date | null | undefined, { now }: ChangeContext): vo
     });
 }
 
-/** Reports whether a key opens its licence. */
+/** Reports whether a key has not ended. */
 export function isKeyActive({ endsAt }: Pick<LicenseKey, 'endsAt'>, now: Date): boolean {
   return endsAt === null || endsAt > now;
 }

@@ -14,7 +14,7 @@ export const REMARKS = [
 
 /** A remark on an accepted package, such as a check that was skipped. */
 export interface Remark {
-  /** for programs, and for pages, which have their own texts */
+  /** identifies the remark for programs; pages look up their own text by it */
   code: (typeof REMARKS)[number];
   /** the names, versions and addresses in the text */
   facts: string[];

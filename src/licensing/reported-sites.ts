@@ -47,7 +47,7 @@ export interface OutdatedSite extends ReportedSite {
 }
 
 const MAX_VERSIONS = 100;
-/** The up-to-date versions that a list can exclude: a database accepts this many values in a statement. */
+/** The maximum number of up-to-date versions that a list excludes: databases accept this many values in a statement. */
 const MAX_LEFT_OUT = 1_000;
 
 /** The orders of the sites that are behind. */

@@ -57,7 +57,7 @@ export interface Signer {
   ): Promise<SignedToken | undefined>;
 }
 
-/** The tokens remembered for a minute; about 10 MB. */
+/** The maximum number of tokens that are remembered for a minute; about 10 MB. */
 const MAX_REMEMBERED = 10_000;
 
 const ANSWER_TYPE = 'license+jwt';

@@ -29,15 +29,15 @@ export { listReportedSitesOf };
  * (docs/told-sites.md).
  */
 
-/** The days over which the networks of a key are counted. */
+/** The number of days over which the networks of a key are counted. */
 export const SPREAD_DAYS = 30;
-/** The days for which a site's report is kept. */
+/** The number of days for which a site's report is kept. */
 export const REPORTED_SITE_DAYS = 180;
 /** See LICENSING_SPREAD_FACTOR (docs/settings.md). */
 export const SPREAD_FACTOR = 3;
-/** The networks that every key may have in addition to its slots' share: providers change addresses, and people travel. */
+/** The number of networks allowed in addition to the slots' share: providers change addresses, and people travel. */
 const ALLOWANCE = 10;
-/** The keys and networks that a process remembers, so that it writes each only once a day. */
+/** The maximum number of keys and networks that a process remembers, so that it writes each only once a day. */
 const MAX_REMEMBERED = 50_000;
 
 /** Returns the maximum of networks in 30 days; a key with more is in many hands. undefined for an unlimited licence. */
@@ -135,7 +135,7 @@ export interface Spreading {
   sites: ReportedSite[];
 }
 
-/** The maximum of keys in the list. */
+/** The maximum number of keys in the list. */
 export const MAX_SPREADING_KEYS = 500;
 const MAX_SITES = 20;
 

@@ -28,7 +28,7 @@ export function createTtlMap<T extends { at: Date }>(max: number, windowMs: numb
   };
 }
 
-/** The maximum of entries of a cache. Unknown names are kept too: a client that tries them all must not fill the memory. */
+/** The maximum number of entries: unknown names are kept too, and a client that tries many must not fill the memory. */
 const MAX_CACHED = 1_000;
 
 /**

@@ -18,33 +18,33 @@ import { latestRelease } from './versions';
  */
 
 /**
- * Returns which of 100 groups an address is in: a version that is rolled out to 25 percent is for the groups below 25.
- * nginx has its own groups for the update XML (nginx/upstream.conf), with the same share.
+ * Returns the bucket of an address, from 0 to 99: a version with a share of 25 percent is for the buckets below 25.
+ * nginx makes other buckets for the update XML (nginx/upstream.conf), and the same share of addresses gets the version.
  *
- * @param network as `networkOfClient` returns it, so that a changing IPv6 address stays in its group
+ * @param network as `networkOfClient` returns it, so that a changing IPv6 address stays in its bucket
  */
 export function rolloutBucket(network: string, productId: number): number {
   const digest = createHash('sha256').update(`${productId} ${network}`).digest();
   return digest.readUInt32BE() % FULL_ROLLOUT;
 }
 
-/** Returns the published versions that all addresses of a share are offered, in percent. */
+/** Returns the published versions that all buckets below a share are offered. @param share in percent */
 export function reaching<T extends Pick<Release, 'rollout'>>(published: readonly T[], share: number): T[] {
   return published.filter(({ rollout }) => rollout >= share);
 }
 
 /**
- * Returns the version that addresses are offered: at 10, the 10 percent that get new versions first.
+ * Returns the version that all buckets below a share are offered: at 10, the 10 percent that get new versions first.
  * @param share by default all addresses, or the largest share that is offered any version
  */
-export function releasesForBucket<T extends Pick<Release, 'version' | 'rollout'>>(
+export function releaseForShare<T extends Pick<Release, 'version' | 'rollout'>>(
   published: readonly T[],
   share = Math.max(1, ...published.map(({ rollout }) => rollout)),
 ): T | undefined {
   return latestRelease(reaching(published, share));
 }
 
-/** Returns the shares that are offered different versions, smallest first; the last one is all addresses. */
+/** Returns the shares at which the offered version may change, in ascending order; the last one is 100. */
 export function sharesOf(published: readonly Pick<Release, 'rollout'>[]): number[] {
   return [...new Set([...published.map(({ rollout }) => rollout), FULL_ROLLOUT])].sort((a, b) => a - b);
 }
@@ -68,13 +68,13 @@ export function offeredVersion<T extends PublishedVersion>(
   const share = isStaged ? rolloutBucket(network, id) + 1 : undefined;
   const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
   const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
-  return releasesForBucket(entitled, share) ?? releasesForBucket(published, share);
+  return releaseForShare(entitled, share) ?? releaseForShare(published, share);
 }
 
 /** Returns the versions that only some addresses are offered, by the API and downloads. */
 export function rolloutsOf<T extends Pick<Release, 'version' | 'rollout'>>(published: readonly T[]): T[] {
   return published.filter(
-    (one) => one.rollout < FULL_ROLLOUT && releasesForBucket(published, one.rollout) === one,
+    (one) => one.rollout < FULL_ROLLOUT && releaseForShare(published, one.rollout) === one,
   );
 }
 
@@ -88,16 +88,16 @@ export async function readChosen<T extends { version: string }>(
     const version = choose(await list())?.version;
     if (version === undefined) return undefined;
     const release = await find(version);
-    // It was withdrawn between the two statements: look again.
+    // If the version was withdrawn between the two statements, choose again.
     if (release?.state === 'published') return release;
   }
 }
 
-/** Reads the version that addresses are offered (`releasesForBucket`). */
+/** Reads the version that addresses are offered (`releaseForShare`). */
 export function findOffered(db: Db, productId: number, share?: number): Promise<Release | undefined> {
   return readChosen(
     () => listPublished(db, productId),
-    (published) => releasesForBucket(published, share),
+    (published) => releaseForShare(published, share),
     (version) => findRelease(db, productId, version),
   );
 }
@@ -112,9 +112,9 @@ export interface Update {
   release: Release;
 }
 
-/** An update that a product's sites are offered, by their group of addresses. */
+/** An update that a product's sites are offered, by the buckets of their addresses. */
 interface StagedUpdate {
-  /** the groups below this number are offered it; the last stage includes all groups */
+  /** the share: buckets below this number are offered the update; the last stage includes all buckets */
   below: number;
   update: Update | undefined;
 }
@@ -133,8 +133,8 @@ export function createLatestUpdate(
   return async (productId, network) => {
     const stages = await stagesOf(productId);
     if (stages.length === 1) return stages[0]?.update;
-    const group = rolloutBucket(network, productId);
-    return stages.find(({ below }) => group < below)?.update;
+    const bucket = rolloutBucket(network, productId);
+    return stages.find(({ below }) => bucket < below)?.update;
   };
 }
 

@@ -27,7 +27,7 @@ const NUMBER = 6;
 const MAX_VERSION_LENGTH = 64;
 /** Runs of letters or digits joined by single separators; only for these are PHP's rules unambiguous. */
 const VERSION = /^[0-9A-Za-z]+(?:[.+_-][0-9A-Za-z]+)*$/;
-/** The maximum of digits: PHP reads numbers into 64 bits and clamps those beyond 18 digits. */
+/** The maximum number of digits: PHP reads numbers into 64 bits and clamps those beyond 18 digits. */
 const MAX_DIGITS = 18;
 
 /** Reports whether this service publishes such a version. */

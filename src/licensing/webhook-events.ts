@@ -242,9 +242,9 @@ export async function enqueueSpreading(db: Db, licenseId: number, keyId: number,
   });
 }
 
-/** The names that a process remembers, so that it does not query the database for each refusal. */
+/** The maximum number of queued refusals that a process remembers, so that a repeated one causes no query. */
 const MAX_REMEMBERED = 10_000;
-/** The licences locked by one transaction, which blocks their clients. */
+/** The number of licences that one transaction locks, which blocks their clients. */
 const LOCK_BATCH_SIZE = 50;
 
 /**

@@ -208,7 +208,7 @@ export function securityValues(
     version,
     fixed: fixed.length === 0 ? undefined : fixed,
     support_url: supportUrl ?? undefined,
-    my_url: publicUrl === undefined ? undefined : myUrlOf({ publicUrl }),
+    my_url: publicUrl === undefined ? undefined : myPageUrl(publicUrl),
   };
 }
 
@@ -224,20 +224,21 @@ async function composeAddress(
   const license = licenseId === null ? undefined : await findLicense(db, licenseId);
   const { support_url, my_url } = license
     ? await valuesOf(db, license, row, settings)
-    : { support_url: undefined, my_url: myUrlOf(settings) };
+    : { support_url: undefined, my_url: myPageUrl(settings.publicUrl) };
   return finish(await inTheirLanguage(db, row, to), to, type, { support_url, my_url }, settings);
 }
 
 /** Composes a seller's reply, with its text unchanged. */
 function composeAnswer(
-  { recipient: to, messageId }: OutboxRow,
+  { recipient: to, messageId, language }: OutboxRow,
   details: MailDetails,
-  { keySecret, publicUrl }: ComposerSettings,
+  { keySecret, publicUrl, shopName: shop }: ComposerSettings,
 ): ComposeResult {
   if (to === null) return { obsolete: true };
   const text = openAnswerOrNone(details, keySecret);
   if (text === undefined) return { failed: 'ANSWER_UNKNOWN' };
-  return { mail: { ...plainMail(text.subject, text.body), to, messageId: idOf(messageId, publicUrl) } };
+  const content = plainMail(text, { shop, language: language as CustomerLanguage });
+  return { mail: { ...content, to, messageId: idOf(messageId, publicUrl) } };
 }
 
 function openAnswerOrNone(details: MailDetails, secret: Buffer | undefined) {
@@ -450,16 +451,12 @@ async function valuesOf(
     ends: paid === null ? undefined : CUSTOMERS[language as CustomerLanguage].language.day(paid),
     renew_url: renewUrl ?? undefined,
     support_url: supportUrl ?? undefined,
-    my_url: myUrlOf(settings),
+    my_url: myPageUrl(settings.publicUrl),
   };
 }
 
-function myUrlOf({ publicUrl }: Pick<ComposerSettings, 'publicUrl'>): string {
-  return myPageUrl(publicUrl);
-}
-
 function finish(
-  { language, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
+  { language: asked, messageId }: Pick<OutboxRow, 'language' | 'messageId'>,
   to: string,
   text: TextName,
   values: Values,
@@ -467,7 +464,8 @@ function finish(
   keys: KeyLine[] = [],
 ): { mail: ComposedMail } {
   const said = { ...values, shop: shopName };
-  const rendered = renderMail(readMailText(texts, text, language as CustomerLanguage), said, keys);
+  const language = asked as CustomerLanguage;
+  const rendered = renderMail(readMailText(texts, text, language), said, language, keys);
   return { mail: { ...rendered, to, messageId: idOf(messageId, publicUrl) } };
 }
 

@@ -30,7 +30,11 @@ export function previewMail(
     plan: 'Developer',
     ends: day(new Date(now.getTime() + 365 * DAY_MS)),
     old_key_ends: day(new Date(now.getTime() + 14 * DAY_MS)),
+    paid_until: day(now),
+    version: '1.9.1',
+    fixed: ['XSS in the titles of images'],
     renew_url: 'https://shop.example/renew',
+    billing_url: 'https://shop.example/billing',
     support_url: 'https://shop.example/support',
     my_url: myUrl,
     link: `${myUrl}/enter/EXAMPLE`,
@@ -43,5 +47,5 @@ export function previewMail(
     test_sites: 'staging.client.example',
     name: 'client.example',
   };
-  return renderMail(text, values, [{ what: 'Gallery Pro (Developer)', key: KEY }]);
+  return renderMail(text, values, language, [{ what: 'Gallery Pro (Developer)', key: KEY }]);
 }

@@ -36,9 +36,9 @@ import { readMailText } from './texts';
  * portions. The database stores the progress, so that another process continues after a crash.
  */
 
-/** The licences in one transaction, which blocks their clients for about 0.1 s. */
+/** The number of licences in one transaction, which blocks their clients for about 0.1 s. */
 const BATCH_SIZE = 100;
-/** The licences that are counted at once; counting locks nothing. */
+/** The number of licences that one query counts. It exceeds BATCH_SIZE, because counting locks no rows. */
 const COUNT_BATCH_SIZE = 500;
 /** The rate of these mails. It is 300 a minute, which a usual mail server accepts from one sender. */
 export const NOTICES_A_SECOND = 5;
@@ -123,7 +123,7 @@ export async function previewNotice(
   const product = await requireProduct(db, release.productId);
   const text = readMailText(letterhead.texts, 'security_release', letterhead.language);
   const values = { ...securityValues(product, release, letterhead.publicUrl), shop: letterhead.shopName };
-  const { subject, text: body } = renderMail(text, values);
+  const { subject, text: body } = renderMail(text, values, letterhead.language);
   const mails =
     release.notifiedAt === null
       ? await countConcerned(db, release, now)

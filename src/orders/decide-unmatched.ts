@@ -166,7 +166,7 @@ function changedLine(draft: Draft, { event, reason, line }: Found): OrderLine | 
   return line && linksOf(draft, line).length > 0 ? line : undefined;
 }
 
-/** Makes the licence renewed by these lines, with a payment up to its present end, which later events then move. */
+/** Lets these lines renew the licence, and adds a payment up to its present end, which later events then move. */
 function adopt(draft: Draft, one: Unmatched, license: LicenseFacts, items: StoredLine[]): void {
   if (items.length === 0) return;
   const until = paidUntil(license);
@@ -204,7 +204,7 @@ function addPaid(
   return paid;
 }
 
-/** Returns the time of the order's first event, because the payment must come before all events about it. */
+/** Returns the earliest time of the order's events and this message, because the added payment must precede them. */
 function firstTime({ events }: Draft, { at }: Unmatched): Date {
   return events.reduce((first, one) => (one.at < first ? one.at : first), at);
 }

@@ -4,7 +4,7 @@ import type { LineMessage, OrderMessage } from './message';
 export interface ParsedMessage {
   /** the sender's own id of the message, which is equal for all its deliveries */
   id: string;
-  /** the id under which an earlier version stored it, perhaps together with others */
+  /** the message's id in an earlier version, which several messages may share; it finds a message that is stored */
   formerId?: string | undefined;
   /** the sender's name for the type of event */
   type: string;

@@ -42,7 +42,7 @@ export type { RecordContext };
 
 interface RecordedLine extends Outcome {
   line: string;
-  /** `key` is undefined if it is not shown, not stored or cannot be opened */
+  /** `key` is undefined for events other than `paid`, or if it is not stored or cannot be decrypted */
   licenses: { license: License; key: string | undefined }[];
 }
 

@@ -28,6 +28,7 @@ export type ActionItem =
       count: number;
       /** whether `count` is a lower bound */
       more: boolean;
+      /** the reason with the most licences first */
       byCode: RefusedNow[];
       sentence: string;
     }
@@ -44,7 +45,7 @@ type CountedItem =
   | 'orders'
   | 'failed';
 
-/** The number of licences that are refused for a reason now, most first. */
+/** A reason why licences are refused now, with the number of licences. */
 export interface RefusedNow {
   code: RefusingCode;
   count: number;

@@ -1,5 +1,6 @@
 import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { challengerOf } from '../base/challenge';
 import { API_PATH } from '../licensing/api';
 import { OperatorError } from '../licensing/operator-error';
 import type { Db } from '../store/engine/database';
@@ -110,9 +111,14 @@ async function fetchPackage(
       throw new OperatorError(`${url} does not answer: ${reasonOf(error)}.`, { field: 'from' });
     },
   );
-  const { statusCode: status = 0 } = response;
+  const { statusCode: status = 0, headers } = response;
   if (status !== 200) {
     response.destroy();
+    const by = challengerOf((name) => headers[name]);
+    if (by !== undefined)
+      throw new OperatorError(
+        `${by} answers ${status} instead of ${url}, because a program sent the request. Exempt ${API_PATH}/ in its settings.`,
+      );
     // Do not follow a redirect, which would send the token elsewhere.
     if (status >= 300 && status < 400)
       throw new OperatorError(

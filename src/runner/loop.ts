@@ -59,7 +59,8 @@ export function createLoop(log: Logger, failure: string, stopLimitMs = STOP_LIMI
 
   /** Polls now and every `everyMs`. */
   function start(everyMs: number, poll: () => void): void {
-    timer = setInterval(poll, everyMs).unref();
+    // Spread the polls of several loops: at the same moment, each would need a database connection of its own.
+    timer = setInterval(poll, everyMs * (1 - Math.random() / 10)).unref();
     poll();
   }
 

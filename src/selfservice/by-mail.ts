@@ -24,7 +24,7 @@ import { findRemovals, removalQuotaOf } from './removals';
 import { endsSoon, isFine, licenseStandingOf, upgradeOffer, SOON_MS, type LicenseStanding } from './standing';
 import { coveredBy, findersAmong } from './versions';
 
-/** The page for a customer who opened a link in a mail to the licence's address (docs/customers.md). */
+/** A licence as its customer sees it after opening a link in a mail to the licence's address (docs/customers.md). */
 export interface MyLicense extends LicenseStanding {
   id: number;
   product: { id: number; name: string };

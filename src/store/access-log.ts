@@ -149,7 +149,7 @@ export async function listAccesses(
   return (await query).map(rowToFields);
 }
 
-/** The latest accesses that are read for each address: a provider's or a proxy's address may have very many. */
+/** The number of latest accesses read for each address: an address of a provider or proxy may have very many. */
 const LATEST_OF_ADDRESS = 500;
 
 /** Lists accesses without a licence (`AccessFilter`) among the latest accesses of each of these addresses, newest first. */
@@ -260,7 +260,7 @@ export async function findAccessesWith(
   return (await query).map(rowToFields);
 }
 
-/** The latest requests of a licence that are counted. */
+/** The maximum number of requests of a licence that are counted, the latest ones. */
 const MAX_COUNTED = 2_000;
 
 /**

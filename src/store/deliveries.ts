@@ -33,9 +33,9 @@ export interface Delivery extends OutboxRow, DeliveryColumns {
 /** The duration of a claim. An attempt takes up to 15 s; the deliveries of a killed process wait until the claim ends. */
 const CLAIM_MS = 45_000;
 const CANDIDATES = 32;
-/** The rows postponed by one statement. */
+/** The number of rows that one statement postpones. */
 const BATCH_SIZE = 500;
-/** The rounds of one claim; the next claim takes the remaining rows. */
+/** The maximum number of rounds of one claim; the next claim takes the remaining rows. */
 const MAX_ROUNDS = 50;
 
 /**

@@ -155,7 +155,7 @@ export async function findEventPlace(db: Db, licenseId: number, id: number): Pro
   return at === undefined ? undefined : { at, id };
 }
 
-/** The latest changes of a licence that are searched for what is only displayed. */
+/** The number of latest changes of a licence that are searched for data that is only displayed. */
 const LATEST_CHANGES = 2_000;
 
 /**

@@ -13,7 +13,7 @@ import {
 } from './engine/statements';
 import { refreshWords } from './search-words';
 
-/** The maximum of values in one INSERT: SQLite allows 32,766. */
+/** The maximum number of values in one INSERT: SQLite allows 32,766. */
 const MAX_VALUES = 16_000;
 
 export async function isEmptyTable(db: Db, name: TableName): Promise<boolean> {
@@ -59,7 +59,7 @@ function rowsWith(db: Db, name: TableName, column: string, values: SqlValue[]) {
   return db<Row, Row[]>(tableBy(db, name, ...index)).whereIn(column, values as (string | number)[]);
 }
 
-/** MySQL plans every combination of licence and time; above 8 MB of plans it scans the whole table. */
+/** The number of licences in a query: MySQL plans each combination with a time, and above 8 MB scans the whole table. */
 const MAX_LICENSES = 50;
 
 /** Finds the events of these licences at these times, in every combination of both. */
@@ -71,7 +71,7 @@ export function findEventRows(db: Db, licenseIds: number[], times: string[]): Pr
   return inChunks(licenseIds, find, MAX_LICENSES);
 }
 
-/** The maximum of rows in one UPDATE, which searches the ids for each row. */
+/** The maximum number of rows in one UPDATE, which searches the ids for each row. */
 const MAX_UPDATED = 500;
 
 /** Changes rows, with one statement for those with the same columns, because a request may wait for each of them. */

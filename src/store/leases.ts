@@ -40,6 +40,19 @@ export async function acquireOrRenewLease(db: Db, { name, holder }: Lease, now: 
   return (await db(table(db, 'leases')).where({ name }).where(seen).update({ holder, until })) === 1;
 }
 
+/** The beginning of the name of a lease that each process of the service has for itself. */
+export const PROCESS_LEASE = 'process-';
+
+/** Counts the processes of the service that have a lease, and deletes the leases of those that were killed. */
+export async function countProcesses(db: Db, now: Date): Promise<number> {
+  const leases = await db(table(db, 'leases'))
+    .where('name', 'like', `${PROCESS_LEASE}%`)
+    .select('name', 'until');
+  const over = leases.filter(({ until }) => until <= toSqlTime(now)).map(({ name }) => name);
+  if (over.length > 0) await db(table(db, 'leases')).whereIn('name', over).delete();
+  return leases.length - over.length;
+}
+
 function endOf(now: Date): string {
   return toSqlTime(new Date(now.getTime() + LEASE_MS));
 }

@@ -30,7 +30,7 @@ export function openLimitCounts(whole: Db, { database }: Pick<MysqlSettings, 'da
   };
 }
 
-/** The attempts in total if deadlocks occur. */
+/** The maximum number of attempts if deadlocks occur. */
 const ATTEMPTS = 3;
 
 /** Opens the counts of a bucket. @param seconds returns the length of a window; called for each request */
@@ -117,7 +117,7 @@ type Count = (
 ) => { count: number; endsIn: number };
 
 async function changeCounts<T>(trx: Transaction, { lock, keys, now }: Asked, change: (count: Count) => T) {
-  // Inserts a row whose window has ended: the first count begins a new window.
+  // Lock the row. A missing row is inserted with an ended window, so that the first count begins a new one.
   await write(trx, [{ key: lock, points: 0, expire: 0 }], '`key` = `key`');
   // The first read comes after the lock, because REPEATABLE READ fixes its snapshot here.
   const found = await rawRows<LimitCount>(

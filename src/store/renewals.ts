@@ -65,7 +65,7 @@ async function addTo(
 
 type SummedEvent = Pick<RecordedEvent, 'id' | 'licenseId' | 'at' | 'action' | 'before' | 'after'>;
 
-/** MySQL plans every combination of licence and action; see store/import.ts. */
+/** The number of licences in a query: MySQL plans every combination of licence and action (store/import.ts). */
 const BATCH_SIZE = 50;
 
 /**

@@ -34,12 +34,12 @@ export interface SpreadingKey {
   at: Date;
 }
 
-/** The reported sites kept for one licence; above this number, the sites that reported longest ago are deleted. */
+/** The maximum number of reported sites of a licence. The sites that reported longest ago are deleted first. */
 export const MAX_REPORTED_SITES = 1_000;
-/** The networks counted for one key. */
+/** The maximum number of networks that are counted for one key. */
 export const MAX_NETWORKS = 5_000;
 
-/** The rows deleted by one statement: as many as one batch of the access log reports. */
+/** The number of rows that one statement deletes: as many as one batch of the access log reports. */
 const BATCH_SIZE = 500;
 
 /** Stores the latest report of each licence, product and site; may be repeated. Sorted by key, to avoid deadlocks. */

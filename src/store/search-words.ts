@@ -4,6 +4,7 @@ import type { EventAction } from './events';
 import { rowToFields } from './engine/row-fields';
 import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
+import { toSqlTime } from './engine/time';
 import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 
 export { numberWord, wordsOf } from '../../migrations/search-words';
@@ -79,9 +80,27 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
   const changed = events.map(rowToFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
   for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], BATCH_SIZE))
     await inTransaction(db, (trx) => refreshWords(trx, ids));
+  for (const digests of chunksOf(await findRenamedCustomers(db, since), BATCH_SIZE))
+    await inTransaction(db, (trx) => refreshWordsOfCustomers(trx, digests));
 }
 
-/** The licences of one transaction: few enough that others wait for a moment only. */
+/**
+ * Finds the customers whose names may have changed since a time, if the words were filled since then. A changed name
+ * leaves no event, and a chosen name has no time.
+ */
+async function findRenamedCustomers(db: Db, since: Date): Promise<string[]> {
+  const filled = await db(table(db, 'migrations'))
+    .where({ name: '002_search_words' })
+    .where('migration_time', '>=', since)
+    .first();
+  if (filled === undefined) return [];
+  return db(table(db, 'customers'))
+    .whereNotNull('chosen_name')
+    .orWhere('told_at', '>=', toSqlTime(since))
+    .pluck('digest');
+}
+
+/** The number of licences in one transaction: few enough that others wait for a moment only. */
 const BATCH_SIZE = 100;
 
 /** Updates the words of the licences that take words from these changed rows of another table. */

@@ -206,7 +206,7 @@ export async function openOrderCase(
   return { ...list, findings: [...findings, ...list.findings] };
 }
 
-/** Opens a licence whose customer's e-mail differs from the typed one. */
+/** Builds the case of the only licence whose e-mail nearly matches the typed one, and first reports the difference. */
 export async function openNearEmailCase(
   db: Db,
   { license, by }: SearchMatch,

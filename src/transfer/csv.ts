@@ -12,7 +12,7 @@ export interface CsvRow {
   cells: string[];
 }
 
-/** The maximum in characters. A longer row means a wrong delimiter or an unclosed quotation mark. */
+/** The maximum number of characters in a row. A longer row means a wrong delimiter or an unclosed quotation mark. */
 const MAX_ROW = 1_000_000;
 const MAX_CELLS = 1_000;
 const MAX_LINES = 2_000_000;

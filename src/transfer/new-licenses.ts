@@ -57,8 +57,8 @@ export interface ImportContext {
   now: Date;
 }
 
-/** Places the identifiers of a licence together. @returns its sites, and the number of slots that they use */
-export function placeAll(
+/** Finds the free staging sites among a licence's identifiers. @returns all sites, and the number of slots they use */
+export function classifyAll(
   plan: Plan,
   limit: number,
   identifiers: string[],

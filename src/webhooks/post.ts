@@ -5,6 +5,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { challengerOf } from '../base/challenge';
 import { isCoded } from '../base/errors';
 import { redactKeys } from '../licensing/core/keys';
 import { type AddressRules } from './addresses';
@@ -87,10 +88,12 @@ export function createPost(rules: AddressRules, ca?: string): Post {
         // Ignore errors after the status, because the rest of the response does not matter.
         sending.on('error', () => undefined);
         const status = response.statusCode ?? 0;
+        const isChallenged = challengerOf((name) => response.headers[name]) !== undefined;
         return {
           status,
           ...(await readBeginning(response)),
-          failure: status >= 200 && status < 300 ? undefined : 'STATUS',
+          // AWS WAF's challenge has the status 202.
+          failure: isChallenged ? 'CHALLENGED' : status >= 200 && status < 300 ? undefined : 'STATUS',
           retryAfter: readRetryAfter(response.headers['retry-after']),
         };
       } finally {

@@ -4,6 +4,7 @@ import request from 'supertest';
 import { readConfig } from '../../src/settings/config';
 import { openDatabase, type Db } from '../../src/store/engine/database';
 import { isUnavailable, reasonCode } from '../../src/store/engine/errors';
+import type { ConnectionRules } from '../../src/store/engine/mysql';
 import { lockLicenses } from '../../src/store/licenses/licenses';
 import { inTransaction, isOutcomeUnknown } from '../../src/store/engine/transaction';
 import { ON_MYSQL } from '../support/mysql/program';
@@ -35,12 +36,12 @@ afterAll(async () => {
   await mariadb.stop('SIGKILL');
 });
 
-function open(databaseUrl: string): Db {
+function open(databaseUrl: string, rules: ConnectionRules = {}): Db {
   const { database, tablePrefix } = readConfig(
     { LICENSING_ENV_FILE: '/dev/null' },
     { LICENSING_DATABASE_URL: databaseUrl },
   );
-  return openDatabase(database, tablePrefix, 4);
+  return openDatabase(database, tablePrefix, 4, rules);
 }
 
 async function asRoot<Row>(sql: string): Promise<Row[]> {
@@ -101,7 +102,7 @@ test('a plain read takes no locks, whatever the server prefers', async () => {
 test('a connection that the server takes and lets do nothing is not left open', async () => {
   await asRoot("CREATE USER limited@'%' IDENTIFIED BY 'secret' WITH MAX_QUERIES_PER_HOUR 1");
   await asRoot("GRANT ALL ON *.* TO limited@'%'");
-  const limited = open(url.replace('root:', 'limited:secret'));
+  const limited = open(url.replace('root:', 'limited:secret'), { isService: true });
   try {
     for (let i = 0; i < 3; i++)
       await expect(limited.raw('SELECT 1')).rejects.toMatchObject({ code: 'ER_USER_LIMIT_REACHED' });
@@ -193,10 +194,10 @@ test('where the server has no connection to spare, callers wait for one that is 
   await asRoot("CREATE USER few@'%' IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 2");
   await asRoot("GRANT ALL ON *.* TO few@'%'");
   const few = open(url.replace('root:', 'few:secret'));
-  const other = open(url.replace('root:', 'few:secret'));
+  const other = open(url.replace('root:', 'few:secret'), { isService: true });
   try {
     await Promise.all(Array.from({ length: 100 }, () => few.raw('SELECT SLEEP(0.005)')));
-    // A pool without connections must refuse at once.
+    // Another process waits, and then names the cause.
     await Promise.all([few.raw('SELECT SLEEP(0.005)'), few.raw('SELECT SLEEP(0.005)')]);
     await expect(other.raw('SELECT 1')).rejects.toMatchObject({ code: 'ER_USER_LIMIT_REACHED' });
   } finally {

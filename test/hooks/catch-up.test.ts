@@ -16,6 +16,7 @@ import { importRecords } from '../../src/transfer/import';
 import { startScheduler } from '../../src/runner/jobs';
 import type { Db, TableName } from '../../src/store/engine/database';
 import { pagesClient, textOf } from '../pages/support/session';
+import { CHALLENGE } from '../support/challenge';
 import { whileRefusing } from '../support/failing-statements';
 import { startHookShop, type HookShop } from '../support/hook-shop';
 import { type Thing } from '../support/manage';
@@ -185,6 +186,8 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
       [{ status: 429, headers: { 'retry-after': '3600' } }, 'RATE_LIMITED', 'longer than a run takes'],
       [{ status: 401 }, 'KEY_REFUSED 401', 'refuses the API key'],
       [{ status: 403 }, 'KEY_REFUSED 403', 'may not read this'],
+      [{ status: 403, headers: CHALLENGE.headers }, 'CHALLENGED 403', "exempt the shop's API"],
+      [{ status: 202, headers: { 'x-amzn-waf-action': 'challenge' } }, 'CHALLENGED 202', 'CDN or firewall'],
       [{ status: 400 }, 'STATUS 400', 'answered with an error'],
       [{ status: 302, headers: { location: 'https://elsewhere.example/' } }, 'MOVED 302', 'another address'],
       [{ status: 404 }, 'NOT_FOUND 404', 'no such list'],
@@ -245,7 +248,7 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
       });
     expect(await command.run(['shop', 'catch-up', 'stripe', '--since', '10d', ...api])).toMatchObject({
       code: 0,
-      stdout: '2 pages read, 3 messages that had not come.\n',
+      stdout: '2 pages read, 3 messages that had not arrived.\n',
     });
     lists.faults = [{ status: 401 }];
     expect(await command.run(['shop', 'catch-up', 'stripe', ...api])).toMatchObject({

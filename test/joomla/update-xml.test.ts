@@ -275,7 +275,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     expect(readXml(readFileSync(out, 'utf8'))).toEqual([]);
     const { code, stdout, stderr } = await shop.run(['update-xml', 'write', '--product', String(productId)]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${out} offers nothing.\n` });
-    expect(stderr).toMatch(/^warning: There is no <update> in it: no site is offered anything\. .*\n$/);
+    expect(stderr).toMatch(/^warning: The update XML has no <update>: no site is offered an update\. .*\n$/);
   });
 
   it('keeps an older version for the Joomla or PHP that the newer one leaves behind', async () => {
@@ -357,7 +357,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     const pipe = join(temporaryFolder(), 'update.xml');
     execFileSync('mkfifo', [pipe]);
     const productId = await product('1.0.0');
-    await expect(write(productId, { out: pipe })).rejects.toThrow(/is no file, and is not replaced by one/);
+    await expect(write(productId, { out: pipe })).rejects.toThrow(/is not a file, so it is not overwritten/);
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 
@@ -378,7 +378,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       '/index.php',
     ].map((path) => [
       { baseUrl: `https://shop.example${path}` },
-      /^The base address is the site's alone: what follows it, .*\/api\/index\.php\/v1\/licensing\/, is added\. Write --base-url https:\/\/shop\.example$/,
+      /^The base address is only the address of the site, without .*\/api\/index\.php\/v1\/licensing\/, which is added\. Write --base-url https:\/\/shop\.example$/,
     ]),
     [
       { baseUrl: 'https://shop.example/shop/api/index.php' },
@@ -387,12 +387,12 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
     [{ baseUrl: 'https://user:secret@shop.example' }, /user name/],
     [{ infoUrl: 'javascript:alert(1)' }, /complete address/],
     [{ targetPlatform: '5.1' }, /also matches Joomla 5\.10\.0/],
-    [{ targetPlatform: '(5' }, /no regular expression/],
-    [{ targetPlatform: `${'(.*)'.repeat(9)}x` }, /repeats too much, to be tried/],
-    [{ phpMinimum: 'eight' }, /no PHP version/],
+    [{ targetPlatform: '(5' }, /not a regular expression/],
+    [{ targetPlatform: `${'(.*)'.repeat(9)}x` }, /too repetitive to be tested/],
+    [{ phpMinimum: 'eight' }, /not a PHP version/],
     [
       { out: '/no/such/folder/update.xml' },
-      /^\/no\/such\/folder\/update\.xml was not written: there is no folder \/no\/such\/folder\. Make it \(mkdir -p \/no\/such\/folder\), or correct the path\.$/,
+      /^\/no\/such\/folder\/update\.xml was not written: there is no folder \/no\/such\/folder\. Create it \(mkdir -p \/no\/such\/folder\), or correct the path\.$/,
     ],
     [{ out: '/dev/null/update.xml' }, /\/dev\/null is not a folder/],
     [{ out: '/tmp' }, /\/tmp was not written: it is a folder/],
@@ -537,7 +537,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       const { code, stderr } = await ended;
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `error: ${out} was not written: the user nobody may not write to the folder ${folder}. Run this as a user who may, or give the right (chown nobody ${folder}).\n`,
+        stderr: `error: ${out} was not written: the user nobody may not write to the folder ${folder}. Run this as a user who may, or give this user access (chown nobody ${folder}).\n`,
       });
     });
 
@@ -632,7 +632,7 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
       expect(lower).toMatchObject({ code: 0, stderr: expect.stringContaining('note: 1.0.5 is not offered') });
       expect(offered()).toEqual([]);
       expect((await shop.run(['update-xml', 'lint', out])).stdout).not.toContain(
-        'is published, and not in it',
+        'is published but missing from the update XML',
       );
       expect((await shop.run(['release', 'list', '--product', String(productId)])).stderr).toBe('');
       const allowed = ['update-xml', 'write', '--product', String(productId), '--allow-downgrade'];
@@ -838,7 +838,10 @@ describe.each(BACKENDS.slice(1))('the update XML, %s', (_name, backend) => {
         { stdin: license.key },
       );
       expect(findings).toMatchObject([
-        { code: 'left_out', problem: expect.stringContaining('Version 2.1.0 is published, and not in it') },
+        {
+          code: 'left_out',
+          problem: expect.stringContaining('Version 2.1.0 is published but missing from the update XML'),
+        },
       ]);
     });
 

@@ -4,7 +4,7 @@ import { regenerateUpdateXml } from '../../src/joomla/regenerate-update-xml';
 import { readFiles, versionsIn } from '../../src/joomla/update-xml/files';
 import { addProduct } from '../../src/licensing/catalogue';
 import { createSiteRecorder } from '../../src/licensing/spreading';
-import { releasesForBucket, rolloutBucket } from '../../src/licensing/updates';
+import { releaseForShare, rolloutBucket } from '../../src/licensing/updates';
 import { setRollout, withdrawRelease } from '../../src/packages/releases';
 import { readGoods } from '../../src/overview/first-steps';
 import { readInstalled } from '../../src/overview/overview';
@@ -184,7 +184,7 @@ describe.each<[string, Row]>([
       );
       return [entitled, latest];
     };
-    const latest = releasesForBucket(await listPublished(service.db, id), 1)!.version;
+    const latest = releaseForShare(await listPublished(service.db, id), 1)!.version;
     expect(await both(check)).toEqual(given.map((version) => [version, latest]));
   });
 

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Settings } from '../../src/settings/config';
 import { isSqlite, openDatabase, table, type Db } from '../../src/store/engine/database';
+import { customerDigest } from '../../src/store/customer-digest';
 import { migrate } from '../../src/store/engine/migrate';
+import { toSqlTime } from '../../src/store/engine/time';
 import { numberWord, refreshChanged, refreshWords, wordsOf } from '../../src/store/search-words';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { operator } from '../support/operator';
@@ -204,12 +206,35 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
   test('includes changes that an earlier version made meanwhile', async () => {
     const now = new Date();
     const plan = await givePlan(db);
-    const { id } = await giveLicense(db, plan, { customer: 'late@example.com' }, now);
-    await db(table(db, 'search_words')).where({ license_id: id }).delete();
-    await refreshChanged(db, new Date(now.getTime() - 3_600_000));
-    const count = () => db(table(db, 'search_words')).where({ license_id: id }).pluck('word');
-    expect(await count()).toHaveLength(3);
-    await db.transaction((trx) => refreshWords(trx, [id]));
-    expect(await count()).toHaveLength(3);
+    const before = new Date(now.getTime() - 7_200_000);
+    const [late, chosen, reported] = await Promise.all(
+      Object.entries({ late: now, chosen: before, reported: before }).map(([name, at]) =>
+        giveLicense(db, plan, { customer: `${name}@example.com` }, at),
+      ),
+    );
+    await db(table(db, 'search_words')).where({ license_id: late!.id }).delete();
+    // These changes leave no event of a licence.
+    await db(table(db, 'customers')).insert([
+      { digest: customerDigest('chosen@example.com'), address: 'chosen@example.com', chosen_name: 'Zoë' },
+      {
+        digest: customerDigest('reported@example.com'),
+        address: 'reported@example.com',
+        name: 'Yves',
+        told_at: toSqlTime(now),
+      },
+    ]);
+    const words = (id: number) =>
+      db(table(db, 'search_words')).where({ license_id: id }).orderBy('word').pluck('word');
+    const since = new Date(now.getTime() - 3_600_000);
+    await refreshChanged(db, since);
+    expect(await words(late!.id)).toEqual(['com', 'example', 'late']);
+    expect(await words(chosen!.id)).toEqual(['chosen', 'com', 'example', 'zoe']);
+    expect(await words(reported!.id)).toEqual(['com', 'example', 'reported', 'yves']);
+    await db.transaction((trx) => refreshWords(trx, [late!.id]));
+    expect(await words(late!.id)).toHaveLength(3);
+    // Later, every version writes the words of a name.
+    await db(table(db, 'search_words')).where({ word: 'zoe' }).delete();
+    await refreshChanged(db, new Date(Date.now() + 60_000));
+    expect(await words(chosen!.id)).not.toContain('zoe');
   });
 });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { CHALLENGE } from '../support/challenge';
 import { giveToken, startManaged, type Managed } from '../support/manage';
 import { operator, type Operator } from '../support/operator';
 import { giveRelease } from '../support/packages';
@@ -155,6 +156,17 @@ describe.each(ONE_KIND)('licensing packages, on %s', (kind) => {
     expect(asked).toEqual([`/api/index.php/v1/licensing/manage/releases/1/package Bearer ${token}`]);
     expect(stdout + stderr).not.toContain(token);
     expect(stderr).toContain(`${url} redirects to another address`);
+  });
+
+  it('does not blame the token for the challenge of a CDN', async () => {
+    const url = await lie((_request, response) =>
+      response.writeHead(CHALLENGE.status, CHALLENGE.headers).end(CHALLENGE.body),
+    );
+    const { code, stderr } = await fetchFrom(url);
+
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Cloudflare answers 403 instead of ${url}`);
+    expect(stderr).not.toContain('token');
   });
 
   it.each<[string, string, string, number, RegExp]>([

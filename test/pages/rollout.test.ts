@@ -109,6 +109,7 @@ it('shows the downloads and refusals since then next to those of the previous ve
 it.each([
   [{ Server: 'Apache/2.4' }, 'is served by Apache'],
   [{ Server: 'nginx' }, 'nginx has to have the present files'],
+  [{ 'cf-mitigated': 'challenge' }, 'does not answer'],
 ])('is refused with a reason if the address answers %j, and 100 % is accepted', async (answers, words) => {
   const id = await idOf('1.1.0');
   headers = answers;

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { decodeHTML } from 'entities';
 import { MAIL_PASSWORD, MAIL_USER, startMailServer, type MailServer } from '../support/mail-server';
 import { giveToken, manageClient, type ManageClient, type Thing } from '../support/manage';
 import { eventually } from '../support/processes';
@@ -123,6 +125,20 @@ describe('the settings', () => {
     const text = 'Ihr Schlüssel\n\n{key}\n<script>{shop}</script>';
     const preview = await pages.post(path, { text, do: 'preview' });
     expect(preview.html).toContain('&lt;script&gt;Example Shop&lt;/script&gt;');
+    const frame = /<iframe [^>]*sandbox=""[^>]*srcdoc="([^"]*)"/.exec(preview.html)?.[1] ?? '';
+    const mail = decodeHTML(frame);
+    expect(mail).toContain('&#60;script&#62;');
+    expect(mail).not.toContain('<script');
+    const styles = [...mail.matchAll(/<style>([^]*?)<\/style>| style="([^"]*)"/g)];
+    expect(styles.length).toBeGreaterThan(5);
+    const policy = preview.headers.get('content-security-policy') ?? '';
+    expect(policy).not.toContain("'unsafe-inline'");
+    for (const [, sheet, own = ''] of styles)
+      expect(policy).toContain(
+        `'sha256-${createHash('sha256')
+          .update(sheet ?? own)
+          .digest('base64')}'`,
+      );
     expect((await api.ok('GET /mail-texts/license_key/de')).source).toBe('built_in');
     await pages.send(path, { text });
     expect((await api.ok('GET /mail-texts/license_key/de')).source).toBe('stored');

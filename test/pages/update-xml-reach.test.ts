@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createAskForXml } from '../../src/doctor/xml-reach';
+import { CHALLENGE } from '../support/challenge';
 import { startManaged } from '../support/manage';
 import { makePackage } from '../support/packages';
 import { eventually, temporaryFolder } from '../support/processes';
@@ -10,10 +11,11 @@ import { startStaticSite } from '../support/static-site';
 
 test('the page is green only when the address of the update XML answers', async () => {
   let status = 404;
+  let headers = {};
   let isSilent = false;
   const site = await startStaticSite((request, response) => {
     if (isSilent) request.socket.destroy();
-    else response.writeHead(status).end();
+    else response.writeHead(status, headers).end();
   });
   const service = await startManaged({
     LICENSING_XML_DIR: temporaryFolder(),
@@ -67,6 +69,14 @@ test('the page is green only when the address of the update XML answers', async 
     service.clock.now = new Date(service.clock.now.getTime() + 60_000);
     await eventually(async () => expect(await page()).toContain(`${address} does not answer`));
     expect(await page()).toContain('It cannot be checked whether Joomla offers 1.0.0.');
+    isSilent = false;
+    [status, headers] = [403, CHALLENGE.headers];
+    service.clock.now = new Date(service.clock.now.getTime() + 60_000);
+    await eventually(async () =>
+      expect(await page()).toContain(
+        'Cloudflare answers instead of the site, because a program sent the request.',
+      ),
+    );
   } finally {
     await service.stop();
     await site.stop();

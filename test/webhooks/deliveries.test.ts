@@ -230,6 +230,15 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     expect(ofFirst[0]!.text).toBe(ofFirst[1]!.text);
   });
 
+  test('a challenge of a CDN is not a delivery, even with 202', async () => {
+    receiver.answer = (response) => response.writeHead(202, { 'x-amzn-waf-action': 'challenge' }).end();
+    await give();
+    await settled((all) => expect(all[0]).toMatchObject({ error: 'CHALLENGED 202', state: 'waiting' }));
+    receiver.answer = undefined;
+    passTime(7_000);
+    await settled((all) => expect(new Set(states(all))).toEqual(new Set(['delivered'])));
+  });
+
   test('a receiver that hangs for every event does not delay the others', async () => {
     receiver.answer = () => undefined;
     const added = await service.write.ok(

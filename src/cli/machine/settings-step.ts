@@ -124,7 +124,7 @@ export async function planPermissions(setup: Setup): Promise<PlannedChange[]> {
   return changes;
 }
 
-/** Returns the files of SQLite, which `init` creates as root. */
+/** Returns SQLite's files. `init` may have created them as root, but the service's user must own them. */
 function sqliteFiles(setup: Setup): string[] {
   const paths = databaseFiles(configOf(setup).database).map(({ path }) => path);
   return [...paths, ...paths.slice(0, 1).map((path) => `${path}.migrate-lock`)];

@@ -1,4 +1,5 @@
 import type { SiteResponse } from '../updater/fetch';
+import { remedyForChallenge } from '../updater/remedies';
 import type { Report } from './report';
 
 /** The time in milliseconds above which an answer is slow. Joomla gives up after 20 s. */
@@ -7,13 +8,15 @@ const SLOW = 5_000;
 const LONG_CACHED = 3_600;
 
 /** Checks the answer that delivered the update XML, regardless of its content. */
-export function lintDelivery({ status, redirects, took, headers }: SiteResponse, report: Report): void {
+export function lintDelivery(answer: SiteResponse, url: string, report: Report): void {
+  const { status, redirects, took, headers } = answer;
   if (status !== 200)
     report(
       'error',
       'status',
       `The server answers ${status} for the update XML: Joomla accepts only 200.`,
-      "Put it at the address in the manifest's <updateservers>, and let everyone read it without a login.",
+      remedyForChallenge(answer, url) ??
+        "Put it at the address in the manifest's <updateservers>, and let everyone read it without a login.",
     );
   const last = redirects.at(-1);
   if (last !== undefined)

@@ -11,6 +11,7 @@ import { createReport, WRITE_AGAIN, type LintFinding, type Report } from './repo
 import { CURRENT_JOOMLA, lintUpdate } from './update';
 import { isUntried, matchesCurrentJoomla } from '../target-platform';
 import { explainNoManifest, PACK_AGAIN } from '../updater/downloaded-package';
+import { remedyForChallenge } from '../updater/remedies';
 import { ASSUMED_JOOMLA, checkPackage } from '../updater/try';
 import { parseXml } from '../xml';
 import { readUpdates, type XmlUpdate } from '../updater/xml-updates';
@@ -56,7 +57,7 @@ export async function lintUpdateXmlAt(url: string, options: LintOptions = {}): P
     );
     return findings;
   }
-  lintDelivery(answer, report);
+  lintDelivery(answer, url, report);
   if (answer.status !== 200) return findings;
   const readChangelog = (address: string) => fetchChangelog(address, options.ca, report);
   findings.push(...(await lintUpdateXml(answer.body, { ...options, readChangelog }, new URL(url))));
@@ -74,7 +75,8 @@ async function fetchChangelog(
   try {
     const answer = await fetchAsJoomla(url, { joomla: ASSUMED_JOOMLA, ca, timeout: XML_TIMEOUT });
     if (answer.status === 200) return answer.body;
-    report('warning', 'changelog', `The server answers ${answer.status} for the changelog ${url}.`, remedy);
+    const why = remedyForChallenge(answer, url) ?? remedy;
+    report('warning', 'changelog', `The server answers ${answer.status} for the changelog ${url}.`, why);
   } catch (error) {
     if (!isCoded(error, 'NO_ANSWER')) throw error;
     report('warning', 'changelog', `The changelog ${url} cannot be fetched: ${error.message}.`, remedy);

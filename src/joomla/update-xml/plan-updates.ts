@@ -5,7 +5,7 @@ import {
   STABILITIES,
   type Stability,
 } from '../../licensing/versions';
-import { releasesForBucket, reaching } from '../../licensing/updates';
+import { releaseForShare, reaching } from '../../licensing/updates';
 import type { Db } from '../../store/engine/database';
 import { listPublished, FULL_ROLLOUT, type PublishedVersion, type Release } from '../../store/releases';
 import { coversPlatform, overlapsPlatform } from '../target-platform';
@@ -164,7 +164,7 @@ function coversDatabases(newer: DatabaseMinimums, older: DatabaseMinimums): bool
 
 /** Returns the version that sites are offered by a product's update XML; undefined if there is none. */
 export async function findOfferedVersion(db: Db, productId: number): Promise<string | undefined> {
-  return releasesForBucket(await listOffered(db, productId))?.version;
+  return releaseForShare(await listOffered(db, productId))?.version;
 }
 
 /** Lists a product's published versions that every site may be offered and that are not held back, highest first. */

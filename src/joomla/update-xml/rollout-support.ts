@@ -2,12 +2,13 @@ import { isCoded } from '../../base/errors';
 import { requireProduct } from '../../licensing/find-or-throw';
 import { OperatorError } from '../../licensing/operator-error';
 import type { Db } from '../../store/engine/database';
-import { releasesForBucket } from '../../licensing/updates';
+import { releaseForShare } from '../../licensing/updates';
 import { setRollout } from '../../packages/releases';
 import { inTransaction } from '../../store/engine/transaction';
 import { listReleases, FULL_ROLLOUT, type Release } from '../../store/releases';
 import { readUpdateXmlState } from '../regenerate-update-xml';
 import { fetchAsJoomla } from '../updater/fetch';
+import { remedyForChallenge } from '../updater/remedies';
 import { ASSUMED_JOOMLA } from '../updater/try';
 import { locateUpdateXml, type XmlLocation } from './location';
 
@@ -50,6 +51,8 @@ export async function requireRolloutSupport(
     },
   );
   if (answer.headers.has(BUCKET_HEADER)) return;
+  const challenge = remedyForChallenge(answer, url);
+  if (challenge !== undefined) throw refused('rollout-silent', url, `${challenge} Nothing was changed.`);
   const isApache = /apache|litespeed/i.test(answer.headers.get('server') ?? '');
   throw isApache
     ? refused(
@@ -81,7 +84,7 @@ export async function stageRelease(
     const { rollouts } = await readUpdateXmlState(trx, home, productId);
     if (rollouts.some((one) => one.version === version)) return release;
     const published = (await listReleases(trx, productId)).filter((one) => one.state === 'published');
-    const newer = releasesForBucket(published, percent)?.version ?? '';
+    const newer = releaseForShare(published, percent)?.version ?? '';
     throw new OperatorError(
       `Version ${newer} is already offered to these addresses, so none of them would be offered ${version}. Nothing was changed. Offer ${newer} to more addresses instead, or withdraw it.`,
       { code: 'CONFLICT', field: 'rollout', facts: { reason: 'rollout-replaced', version: newer } },

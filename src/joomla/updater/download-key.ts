@@ -31,7 +31,7 @@ export function carriesKey(address: string, key: string): boolean {
   );
 }
 
-/** Describes a redirect's address without the key, or just its site if the address spells the key unusually. */
+/** Describes a redirect and whether it repeats the key. If the key cannot be removed, only scheme and host are shown. */
 export function describeRedirect(address: string, typedKey: string): string {
   if (!carriesKey(address, joomlaStoredKey(typedKey))) return `${address}, without the key`;
   const cleaned = keyRemover(typedKey)(address);

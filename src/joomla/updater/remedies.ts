@@ -1,5 +1,7 @@
 import { API_PATH, API_TEXTS, KEY_REQUIRED, PRODUCT_ID_REQUIRED } from '../../licensing/api';
+import { doctor as english } from '../../texts/operators/en/doctor';
 import { readDownloadAddress, schemeAndHostOf } from '../addresses';
+import { readChallenge } from '../challenge';
 import { carriesKey } from './download-key';
 import type { SiteResponse } from './fetch';
 import { phpTrim } from './xml-updates';
@@ -7,8 +9,21 @@ import { phpTrim } from './xml-updates';
 export const REMEDY_FOR_TOO_LARGE =
   'Joomla keeps the whole package in memory, and no site has that much. If the package is smaller, find out what answers instead of the service.';
 
+/** Returns the remedy if a CDN or firewall answered instead of the site; undefined if the site answered. */
+export function remedyForChallenge(
+  { status, headers, redirects }: SiteResponse,
+  address: string,
+): string | undefined {
+  const url = new URL(redirects.at(-1) ?? address);
+  const challenge = readChallenge(url, status, (name) => headers.get(name));
+  return challenge && english.challenged(challenge).remedy;
+}
+
 /** Returns the remedy for an update XML that answers with a status other than 200. */
-export function remedyForXml(status: number, url: string): string {
+export function remedyForXml(answer: SiteResponse, url: string): string {
+  const challenge = remedyForChallenge(answer, url);
+  if (challenge !== undefined) return challenge;
+  const { status } = answer;
   const { pathname } = new URL(url);
   if (pathname.startsWith(`${API_PATH}/`))
     return `The licence service does not serve the update XML: put it next to the site's other files, and write its address into the manifest's <updateservers>.`;
@@ -46,11 +61,10 @@ const REMEDIES = new Map(
 );
 
 /** Returns the remedy for a package that answers with a status other than 200. `key` is in the form that Joomla stores. */
-export function remedyForStatus(
-  { status, body, redirects }: SiteResponse,
-  downloadUrl: string,
-  key: string,
-): string {
+export function remedyForStatus(answer: SiteResponse, downloadUrl: string, key: string): string {
+  const { status, body, redirects } = answer;
+  const challenge = remedyForChallenge(answer, phpTrim(downloadUrl));
+  if (challenge !== undefined) return challenge;
   const id = readDownloadAddress(phpTrim(downloadUrl))?.productId;
   const last = redirects.at(-1);
   const known = REMEDIES.get(body.toString('utf8').trim())?.replace(/\bID\b/g, String(id ?? 'ID'));

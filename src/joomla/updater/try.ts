@@ -172,7 +172,7 @@ async function askForXml(
     return {
       failed: `${url}: ${answer.status}${firstLine(answer.body)}`,
       messages: [`warning: Update: Could not open update site #ID "NAME", URL: ${url}`],
-      remedy: remedyForXml(answer.status, url),
+      remedy: remedyForXml(answer, url),
     };
   } catch (error) {
     if (isCoded(error, 'MALFORMED_XML'))

@@ -169,7 +169,7 @@ export const MIN_KEY_LENGTH = 8;
 
 /**
  * Reports whether a text is only this canonical key, pasted in any form. It is false for an address or a device id that
- * contains the key.
+ * contains the key, and for a key shorter than MIN_KEY_LENGTH.
  */
 export function isKey(text: string, key: string): boolean {
   // Compare the lengths first, which is cheap and excludes almost all texts.

@@ -35,7 +35,8 @@ import {
 import { refusalWithKey, type Refusal } from './verdict';
 
 /**
- * The only writer of slots and check counts. A batch locks the licences whose rows are free, judges, writes and commits.
+ * Writes the slots and check counts of all requests. Imports and the doctor's repair write slots themselves, under the
+ * same lock of the licence's row. A batch locks the licences whose rows are free, judges, writes and commits.
  * Claims of locked licences go to their lanes (lanes.ts). A claim is judged by rows that are read under the lock, so no
  * race can exceed a limit. The unique index of activations and the condition in `takeFreeSlots` are a second guard.
  */
@@ -44,10 +45,7 @@ export interface Ledger {
   activate(claim: SlotRequest): Promise<SlotResult | Refusal>;
   /** Frees an identifier's slot (docs/contract.md, 6.7). */
   deactivate(claim: SlotRequest): Promise<SlotResult | Refusal>;
-  /**
-   * Holds (checks out) an activation for an offline licence file that is valid for `days`. A hold only grows. @returns an
-   * answer with `file`
-   */
+  /** Holds (checks out) an activation for an offline licence file, for `days`. A hold only grows. @returns also `file` */
   hold(claim: SlotRequest & { days: number }): Promise<SlotResult | Refusal>;
   /** Activates an identifier for the operator, in every state of the licence and even above its limit. */
   override(claim: SlotRequest): Promise<SlotResult | Refusal>;
@@ -125,8 +123,8 @@ export function createLedger(
   let askUntil = -Infinity;
 
   /**
-   * Counts the checks of licences whose rows are not locked. To ask which rows are free takes three more round trips,
-   * so it is done only for a while after a lock wait (docs/decisions, 0011).
+   * Counts checks. After a lock wait, and for a while afterwards, it first asks which rows are free, and counts only
+   * the checks of these licences. Asking takes three more round trips (docs/decisions, 0011).
    * @returns the ids of the counted licences
    */
   async function countUnlocked(checks: LicenseCheck[]): Promise<Set<number>> {

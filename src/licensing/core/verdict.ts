@@ -147,8 +147,8 @@ export function judgeValidation(
 }
 
 /**
- * Decides whether a licence may download the product that it was looked up with (docs/contract.md, 8). The callers then
- * call `entitledUntil` and `judgeRelease`.
+ * Decides whether a licence may download the product that it was looked up with (docs/contract.md, 8). A given
+ * identifier must be activated. `judgeRelease` decides about the version. @returns undefined if it may
  */
 export function judgeDownload(
   found: LicenseMatch | undefined,

@@ -21,7 +21,7 @@ function moneyOf(amount: unknown, currency: string | undefined, digits: number):
   const code = currency?.toUpperCase() ?? '';
   const isNumber = typeof amount === 'number' || (typeof amount === 'string' && /^\d+(\.\d+)?$/.test(amount));
   if (!isNumber || !/^[A-Z]{3}$/.test(code)) return undefined;
-  // Round to 15 digits first, because 19.99 * 100 is 1998.9999999999998.
+  // Round to 15 digits first: 1.005 * 100 is 100.49999999999999, which would become 100 instead of 101.
   const minor = Math.round(Number((Number(amount) * 10 ** (minorDigits(code) - digits)).toPrecision(15)));
   return Number.isSafeInteger(minor) && minor >= 0 ? { amount: minor, currency: code } : undefined;
 }

@@ -5,7 +5,7 @@ import type { ShopAdapter } from './adapter';
 import { secretsLike } from './secrets';
 import { hmac, matchesAny, isFresh } from './signature';
 
-/** The specification asks for 24 to 64 bytes. */
+/** The minimum size of a secret: the specification asks for 24 to 64 bytes. */
 const MIN_BYTES = 24;
 
 /**

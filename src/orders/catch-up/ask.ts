@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { challengerOf } from '../../base/challenge';
 import { CodedError, InvalidRequestError } from '../../base/errors';
 import { createAddressRules } from '../../webhooks/addresses';
 import { failureOf, readRetryAfter } from '../../webhooks/post';
@@ -174,6 +175,8 @@ async function askOnce(
   }
   const { status, header } = answer;
   const waitMs = readRetryAfter(header('retry-after'));
+  if (challengerOf(header) !== undefined)
+    return { error: new AskError('CHALLENGED', status), mayPass: false };
   if (status === 200 || status === 404) return answer;
   if (status === 429) return { error: new AskError('RATE_LIMITED'), mayPass: true, waitMs };
   if (status === 401 || status === 403) return { error: new AskError('KEY_REFUSED', status), mayPass: false };

@@ -5,7 +5,7 @@ import { claimCatchUp, findShop, listReceiverShops } from '../../store/orders/sh
 import { catchUp, type CatchUpContext } from './run';
 import { catchUpState } from './standing';
 
-/** In UTC. Few customers pay at this hour. */
+/** The hour (UTC) of the nightly runs, when few customers pay. */
 const NIGHT_HOUR = 3;
 /** The maximum number of runs, of a hundred pages each. The next hour continues. */
 const MAX_RUNS = 10;

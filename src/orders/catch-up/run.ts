@@ -21,7 +21,7 @@ import type { ShopList, Window } from './shop-list';
 
 /** Runs overlap, because an event may be listed after a newer one, and this machine's clock may be ahead. */
 const OVERLAP_MS = HOUR_MS;
-/** The days of the first run; Stripe lists no more. */
+/** The number of days that the first run covers; Stripe lists no more. */
 const FIRST_DAYS = 30;
 /** The maximum age of a stored cursor. An older one may no longer be valid. */
 const MAX_PLACE_AGE_MS = 2 * DAY_MS;

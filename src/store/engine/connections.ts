@@ -66,7 +66,10 @@ interface PoolSettings {
   open: (onLost: OnLost) => Promise<Connection>;
   /** reports whether a connection may be used again; if not, it leaves the pool */
   isUsable?: ((connection: Connection) => boolean) | undefined;
-  max: number;
+  /** returns the present maximum number of connections; surplus ones are closed when they are idle or taken next */
+  size: () => number;
+  /** the time in ms after which an idle connection is closed */
+  idleTimeout: number;
   /** the time that a caller waits for a connection */
   acquireTimeout: number;
   /** whether lost connections are killed on the server; otherwise their transactions keep their locks */
@@ -91,19 +94,20 @@ const NEVER_MS = 2 ** 31 - 1;
 export function openPool({
   open,
   isUsable = () => true,
-  max,
+  size,
+  idleTimeout,
   acquireTimeout,
   killsLost,
 }: PoolSettings): Pool {
   /** The time at which the latest statement that timed out was sent. */
   let silentSince = -Infinity;
-  let connecting = 0;
   /** Connections that are killing a lost one. If such a connection is lost too, it is not killed in turn. */
   const killing = new WeakSet<Connection>();
 
   const pool: Pool = new knex.KnexPool<Connection>({
     min: 0,
-    max,
+    max: size(),
+    idleTimeoutMillis: idleTimeout,
     acquireTimeoutMillis: acquireTimeout,
     createTimeoutMillis: NEVER_MS,
     createRetryIntervalMillis: RETRY_MS,
@@ -112,20 +116,24 @@ export function openPool({
     create: connectWhenThereIsRoom,
     // If one connection went silent, others may have too: drop all without a response since then.
     validate: (connection) =>
-      connection.state === 'authenticated' && connection.answeredAt >= silentSince && isUsable(connection),
+      connection.state === 'authenticated' &&
+      connection.answeredAt >= silentSince &&
+      pool.numUsed() + pool.numFree() <= size() &&
+      isUsable(connection),
     destroy: sayGoodbye,
   });
   return pool;
 
-  /** Waits for one of our own connections if the server is full: the limit is shared with the site, usually only briefly. */
+  /** Waits while the server is full: the limit is shared with the site, which usually needs its connections only briefly. */
   async function connectWhenThereIsRoom(): Promise<Connection> {
+    // Fail before the caller's own timeout, whose error would not name the cause.
+    const until = performance.now() + acquireTimeout - 2 * RETRY_MS;
     for (;;) {
-      connecting++;
       try {
-        return await open(onLost).finally(() => connecting--);
+        return await open(onLost);
       } catch (error) {
-        const hasOthers = pool.numUsed() + pool.numFree() + connecting > 0;
-        if (!isOutOfConnections(error) || !hasOthers || pool.numPendingAcquires() === 0) throw error;
+        const isOver = pool.numPendingAcquires() === 0 || performance.now() > until;
+        if (!isOutOfConnections(error) || isOver) throw error;
       }
       await sleep(RETRY_MS);
     }
@@ -293,13 +301,15 @@ function sayGoodbye(connection: Connection): void {
 interface Server {
   host: string;
   port: number;
+  /** the maximum of our user's connections; 0 if there is none */
+  userLimit: number;
   startedAt: number;
 }
 
 export async function askWhichServer(connection: Connection): Promise<Server | undefined> {
-  const [name] = await sendStatement<Pick<Server, 'host' | 'port'>[]>(
+  const [name] = await sendStatement<Omit<Server, 'startedAt'>[]>(
     connection,
-    'SELECT @@hostname AS host, @@port AS port',
+    'SELECT @@hostname AS host, @@port AS port, @@max_user_connections AS userLimit',
   );
   const [uptime] = await sendStatement<{ Value: string }[]>(connection, "SHOW GLOBAL STATUS LIKE 'Uptime'");
   return name && uptime && { ...name, startedAt: performance.now() / 1000 - Number(uptime.Value) };

@@ -67,6 +67,8 @@ export type TableName =
 /** The default number of connections. On the usual small machine, more would only queue inside the server. */
 export const DEFAULT_POOL_SIZE = 10;
 const POOL_TIMEOUT_MS = 2_000;
+/** The time that a command waits for a connection. The site usually needs its own only briefly. */
+const COMMAND_POOL_TIMEOUT_MS = 10_000;
 const PAGES_SHARE = 0.4;
 
 /** Opens a database; the first query connects. `poolSize` and `rules` are for MySQL only. SQLite has one connection. */
@@ -99,9 +101,9 @@ export function openDatabase(
  * longer than a customer's call, which must always find a connection. It need not be closed.
  */
 export function shareOf(db: Db): Db {
-  const { pool, poolSize, poolTimeout } = parameters(db);
+  const { pool, poolTimeout } = parameters(db);
   const { config, connectionSettings } = db.client as Knex.Client;
-  const most = Math.max(1, Math.floor(poolSize * PAGES_SHARE));
+  const most = Math.max(1, Math.floor(poolSize(db) * PAGES_SHARE));
   const shared = knex({ ...config, connectionPool: sharePool(pool, most, poolTimeout) } as Knex.Config);
   Object.assign((shared.client as Knex.Client).connectionSettings, connectionSettings);
   return shared;
@@ -132,14 +134,14 @@ export function knexConfig(
   rules: ConnectionRules = {},
 ): Knex.Config {
   const isMysql = settings.kind === 'mysql';
-  const poolTimeout = POOL_TIMEOUT_MS * (settings.timeoutFactor ?? 1);
+  const waits = isMysql && !rules.isService ? COMMAND_POOL_TIMEOUT_MS : POOL_TIMEOUT_MS;
+  const poolTimeout = waits * (settings.timeoutFactor ?? 1);
   const opened = isMysql
     ? openMysqlPool(settings, poolSize, poolTimeout, rules)
     : { pool: openSqlitePool(settings.path, poolTimeout) };
   const userParams: Parameters = {
     ...opened,
     tablePrefix,
-    poolSize: isMysql ? poolSize : 1,
     poolTimeout,
     isService: rules.isService ?? false,
     ...(isMysql ? {} : { file: settings.path }),
@@ -157,7 +159,6 @@ export function knexConfig(
 interface Parameters extends Partial<MysqlPool> {
   tablePrefix: string;
   pool: Pool;
-  poolSize: number;
   /** the time in ms that a caller waits for a connection */
   poolTimeout: number;
   isService: boolean;
@@ -206,7 +207,17 @@ export function conflictsOf(db: Db): number {
 
 /** Returns the maximum number of connections. */
 export function poolSize(db: Db): number {
-  return parameters(db).poolSize;
+  return parameters(db).size?.() ?? 1;
+}
+
+/** Returns the server's maximum of the user's connections; 0 if there is none. */
+export function userLimitOf(db: Db): number {
+  return parameters(db).userLimit?.() ?? 0;
+}
+
+/** Leaves half of the user's connections to the site, and divides the rest by the number of the service's processes. */
+export function shareConnections(db: Db, processes: number): void {
+  parameters(db).share?.(processes);
 }
 
 /** Reports whether the handle belongs to a service, whose callers wait for a response. A command has more time. */

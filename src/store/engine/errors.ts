@@ -104,7 +104,8 @@ export function isUnavailable(error: unknown): boolean {
 
 /** Reports whether the server, or this user on it, has reached its limit of connections. */
 export function isOutOfConnections(error: unknown): boolean {
-  return kindOf(error) === 'outOfConnections';
+  // A limit for each hour has the same code.
+  return kindOf(error) === 'outOfConnections' && !messageOf(error).includes('_per_hour');
 }
 
 /**

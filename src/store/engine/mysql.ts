@@ -61,6 +61,12 @@ export interface ConnectionRules {
 
 export interface MysqlPool {
   pool: Pool;
+  /** returns the present maximum number of connections */
+  size: () => number;
+  /** returns the maximum of the user's connections; 0 if there is none, or before the first connection of a service */
+  userLimit: () => number;
+  /** leaves half of the user's connections to the site, and divides the rest by the number of processes */
+  share: (processes: number) => void;
   /** undefined if there is only one server */
   nodes: Nodes | undefined;
   /** returns the number of transactions that a Galera node rolled back because another node changed the same rows */
@@ -69,6 +75,10 @@ export interface MysqlPool {
 
 /** The timeout of a health check. A server that takes longer cannot serve requests either. */
 const PROBE_TIMEOUT_MS = 1_500;
+
+const IDLE_MS = 30_000;
+/** The idle timeout if the site may need the connection. */
+const SHORT_IDLE_MS = 3_000;
 
 /** Opens a pool of connections to a MySQL or MariaDB server. The first caller opens the first connection. */
 export function openMysqlPool(
@@ -79,6 +89,16 @@ export function openMysqlPool(
 ): MysqlPool {
   const locations = locationsOf(settings);
   let conflicts = 0;
+  let userLimit = 0;
+  let processes = 1;
+  const size = () =>
+    userLimit === 0 ? max : Math.min(max, Math.max(1, Math.floor(userLimit / 2 / processes)));
+  const share = (among: number) => {
+    processes = among;
+    // The pool reads these fields of tarn's class at each use.
+    const idleTimeoutMillis = userLimit === 0 && isService ? IDLE_MS : SHORT_IDLE_MS;
+    Object.assign(pool, { max: size(), idleTimeoutMillis });
+  };
   const open = (location: ServerLocation, onLost?: OnLost) =>
     openConnection(
       {
@@ -86,6 +106,8 @@ export function openMysqlPool(
         setUp: async (connection) => {
           connection.onConflict = () => conflicts++;
           await setUp(connection, isService);
+          userLimit = connection.server?.userLimit ?? 0;
+          share(processes);
         },
         statementTimeout,
         connectTimeout: CONNECT_TIMEOUT_MS * (settings.timeoutFactor ?? 1),
@@ -100,12 +122,13 @@ export function openMysqlPool(
   const pool = openPool({
     open: (onLost) => (nodes ? nodes.connect((location) => open(location, onLost)) : open(settings, onLost)),
     isUsable: nodes && ((connection) => nodes.isInUse(connection)),
-    max,
+    size,
+    idleTimeout: SHORT_IDLE_MS,
     // Allow for choosing one of several servers before connecting.
     acquireTimeout: acquireTimeout + (nodes ? PROBE_TIMEOUT_MS : 0),
     killsLost: isService,
   });
-  return { pool, nodes, conflicts: () => conflicts };
+  return { pool, nodes, size, userLimit: () => userLimit, share, conflicts: () => conflicts };
 }
 
 /** Lists the servers, in the order in which they are used. */

@@ -39,7 +39,7 @@ export function activationKey({
   return `${licenseId} ${identifier}`;
 }
 
-/** The pairs in one statement: SQLite limits an expression's depth to 1,000; MariaDB makes a subquery of 1,000 values. */
+/** The number of pairs in a statement: SQLite allows a depth of 1,000; MariaDB makes a subquery of 1,000 values. */
 const MAX_PAIRS = 400;
 
 /** Finds which of these pairs are activated, by `activationKey`. */

@@ -76,7 +76,7 @@ export interface Piece {
   withoutEnd?: Piece;
 }
 
-/** The pieces in one statement; SQLite allows 500. */
+/** The number of pieces in one statement; SQLite allows 500. */
 export const PIECE_BATCH_SIZE = 16;
 
 /** Returns each part of a filter as conditions on a licence. */

@@ -169,7 +169,7 @@ export async function listSortedPositions(
   return readParts(db, runs, checks, page);
 }
 
-/** The maximum of ranges of plans and states that are read one after the other. */
+/** The maximum number of ranges of plans and states that are read one after the other. */
 const MAX_RANGES = 200;
 
 interface SortedPart {

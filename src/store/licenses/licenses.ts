@@ -261,7 +261,7 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
   if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
-/** Moves locked licences to another customer, as one change of each. */
+/** Moves locked licences to another customer, and raises the revision of each by one. */
 export async function moveLicenses(trx: Transaction, ids: number[], customer: string): Promise<void> {
   await trx(tableBy(trx, 'licenses'))
     .whereIn('id', ids)

@@ -373,7 +373,7 @@ export async function findSilentShops(db: Db, before: Date): Promise<string[]> {
     .pluck('s.name');
 }
 
-/** The latest events that are searched. */
+/** The number of latest events that are searched. */
 const LATEST_EVENTS = 10_000;
 
 /** Finds shops that recently reported failed payments and have no address where customers pay. */

@@ -34,6 +34,8 @@ export interface CustomerSentences {
   keyNotKept: string;
   /** the period of a licence after its product and plan, in the mail with an order's keys */
   runs: (facts: { endsAt: Date; hasEnded: boolean }) => string;
+  /** the button of a mail whose text has no words for it, by the placeholder of the link */
+  mailButtons: Record<'my_url' | 'renew_url' | 'billing_url' | 'link', string>;
   /** for the page where a reseller says thanks for an order */
   thanks: { title: string; key: string };
 }

@@ -42,6 +42,18 @@ export interface SeenNode {
   isReadOnly: boolean;
 }
 
+/** A response that a CDN or firewall sent instead of the site, because a program sent the request. */
+export interface Challenge {
+  /** the name of the CDN or firewall */
+  by: string;
+  url: string;
+  status: number;
+  /** the paths that programs request, below the folder of the site */
+  paths: string[];
+  /** the programs that are stopped; missing if only one was tried */
+  who?: 'all' | 'joomla' | 'others';
+}
+
 export interface Connections {
   instances: number;
   needed: number;

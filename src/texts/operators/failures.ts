@@ -42,6 +42,8 @@ export type ComposeFailure = 'NO_CUSTOMER' | 'KEY_UNKNOWN' | 'ANSWER_UNKNOWN';
 /** The stored reason for a failed attempt; with a status, `STATUS 500`. */
 export type PostFailure =
   | 'STATUS'
+  /** a CDN or firewall answered instead of the receiver */
+  | 'CHALLENGED'
   | 'TIMEOUT'
   | 'ADDRESS_REFUSED'
   | 'NOT_RESOLVED'

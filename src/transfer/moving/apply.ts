@@ -24,10 +24,10 @@ import { lockLicenses, type LockedLicense } from '../../store/licenses/licenses'
 import { rowToFields, fieldsToRow } from '../../store/engine/row-fields';
 import { noteLine } from '../lines';
 import {
+  classifyAll,
   insertNewLicenses,
   insertOtherKeys,
   insertSites,
-  placeAll,
   type ImportContext,
   type ImportedLicense,
   type NewSite,
@@ -196,7 +196,7 @@ function remarkSites({ report, sites }: ApplyState, wanted: DesiredLicense): voi
 interface SortedKeys {
   /** keys that no licence here has */
   fresh: DesiredKey[];
-  /** keys that a run of this source gave to another licence */
+  /** keys to move to this licence from another one that was imported from the same source */
   moving: DesiredKey[];
   /** ids of this licence's keys that have ended at the source */
   ended: number[];
@@ -262,7 +262,7 @@ function draftOf(
   }
   if (others.some(({ ended }) => ended)) report.warn('ended-key', row);
   const keyOfSite = new Map(others.flatMap((key, i) => key.sites.map((site) => [site, i] as const)));
-  const { sites, used } = placeAll(plan, activationLimit, allSites(wanted));
+  const { sites, used } = classifyAll(plan, activationLimit, allSites(wanted));
   if (activationLimit !== 0 && used > activationLimit) report.warn('over-limit', row);
   return {
     plan,
@@ -519,7 +519,7 @@ async function addSites(
   const missing = wantedSites.filter(
     (identifier) => !there.has(activationKey({ licenseId: license.id, identifier })),
   );
-  const { sites, used } = placeAll(wanted.plan, license.activationLimit, missing);
+  const { sites, used } = classifyAll(wanted.plan, license.activationLimit, missing);
   if (license.activationLimit !== 0 && license.activationsUsed + used > license.activationLimit)
     report.warn('over-limit', wanted.row);
   await insertSites(

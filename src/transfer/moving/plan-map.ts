@@ -101,8 +101,8 @@ export function combinedPlanKey(keys: string[]): string {
 }
 
 /**
- * Returns what the map decides for customers whose key opens several plans: the combinations with a plan here (`3+8=-`
- * removes one), and the plans whose licences are left out.
+ * Returns what the map decides for customers whose key works for several plans: the combinations with a plan here
+ * (`3+8=-` removes one), and the plans whose licences are left out.
  */
 export function keysMap(former: PlanMap, given: PlanMap): { together: string[][]; leftOut: string[] } {
   const map = new Map(
@@ -145,7 +145,7 @@ export interface Target {
 
 export interface PlanTable {
   all: Map<string, MappedPlan>;
-  /** Returns the plan of a licence, and creates it if necessary */
+  /** Returns the mapped plan of a source's plan, and creates it if the map or `makePlans` asks for that */
   of(key: string): Promise<MappedPlan>;
   /** Counts a licence for the plan that may be created for it. All licences are counted before `of` is called. */
   note(license: SourceLicense): void;

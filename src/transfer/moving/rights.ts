@@ -4,7 +4,7 @@ import type { SourceContext, SourceKey, SourceLicense, SourcePlan, SourceWarning
 
 /**
  * Decides which licence gets a customer's keys, for a source whose keys identify the customer instead of a product. One
- * key opens all rights of a customer there, and one licence here. Pure functions.
+ * key works for all rights of a customer there, and for one licence here. Pure functions.
  */
 
 /** A customer's right: the licence to import, without its keys. */
@@ -35,9 +35,9 @@ export interface KeyAssignment {
 }
 
 /**
- * Gives the keys to the running right that is imported and covers the most, or among equals ends last. A right that
- * begins later gets them only if no right runs. If the right with the keys does not cover all running rights, its plan
- * becomes the combination that the map names for them.
+ * Gives the keys to the running right that is imported and covers the most, or among equals ends last. If none runs, a
+ * right that begins later gets them, otherwise an ended one. If the right with the keys does not cover all running
+ * rights, its plan becomes the combination that the map names for them, or the seller is warned.
  * @param rights the rights of one customer, at least one
  */
 export function assignKeys(

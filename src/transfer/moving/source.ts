@@ -25,13 +25,13 @@ export type DateForm = (typeof DATE_FORMS)[number];
 
 /** A plan that the source sells. */
 export interface SourcePlan {
-  /** the key in `--plans`: an id, or for a CSV a product's name, or `NAME:PRICE` if it has price ids */
+  /** the key in `--plans`: an id or a product's name, and after a colon its price or variant, such as `Pro:2` */
   key: string;
   /** the readable name */
   name: string;
   /** the product's name, for `--make-plans` and for the counts */
   product: string;
-  /** the ids of what the plan opens; for a key with several plans, the plan that has all ids of another covers it */
+  /** the ids that the plan gives access to; for a key with several plans, the plan that has all ids of another covers it */
   covers: string[];
   /** the duration, such as `1y`; null if it never ends, undefined if the source does not state it */
   duration: string | null | undefined;

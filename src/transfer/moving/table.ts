@@ -38,7 +38,7 @@ export class SkippedRow extends Error {
   }
 }
 
-/** The maximum size. A file is kept and read twice: then the form of its dates and the rows of each licence are known. */
+/** The maximum size of a file. It is kept and read twice: then its dates' form and each licence's rows are known. */
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_ODD_LINES = 10_000;
 

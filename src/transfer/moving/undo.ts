@@ -220,7 +220,7 @@ async function removeThings(
       await deleteImported(trx, kind, [id]);
       undone.removed[kind]++;
     } catch (error) {
-      // It has already been removed.
+      // The plan or product has already been removed.
       if (error instanceof OperatorError && error.code === 'NOT_FOUND') continue;
       if (!(error instanceof OperatorError)) throw error;
       undone.left.push({ kind, id, code: whyItStays(error) });

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import { Icon } from './icons';
 
 /** A line that asks for one thing, or says what went wrong. */
-export function Note({
+export function NoteLine({
   kind = 'warn',
   role,
   action,

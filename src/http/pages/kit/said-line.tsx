@@ -1,6 +1,6 @@
 import { useView } from '../view';
 import { Icon, LineIcon } from './icons';
-import { Note } from './note';
+import { NoteLine } from './note';
 
 /** The result of the action that led to this page. It remains until the next page. */
 export function SaidLine() {
@@ -22,7 +22,7 @@ export function SaidLine() {
         </a>
       </div>
       {remarks.map((remark) => (
-        <Note>{remark}</Note>
+        <NoteLine>{remark}</NoteLine>
       ))}
     </>
   );

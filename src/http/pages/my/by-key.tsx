@@ -7,7 +7,7 @@ import type { Entitlement } from '../../../texts/customers/standing';
 import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import type { PageResponse, CustomerCall } from '../page';
@@ -71,9 +71,9 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
         }
       >
         {refused === undefined ? null : (
-          <Note kind="bad" role="alert">
+          <NoteLine kind="bad" role="alert">
             {refused}
-          </Note>
+          </NoteLine>
         )}
         <State kind={kind} icon={icon} title={sentence}>
           {meaning === null ? null : <p>{meaning}</p>}

@@ -1,7 +1,7 @@
 import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Paging } from '../kit/table';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
@@ -48,9 +48,9 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
         }
       >
         {refused === undefined ? null : (
-          <Note kind="bad" role="alert">
+          <NoteLine kind="bad" role="alert">
             {refused}
-          </Note>
+          </NoteLine>
         )}
         <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} total={total.attention} />
         {total.sites === 0 ? null : <FindSite />}

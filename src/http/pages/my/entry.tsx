@@ -1,6 +1,6 @@
 import { CustomerPage } from '../kit/customer-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Inside, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
@@ -13,7 +13,7 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
   const { key, link, title } = t.my;
   return (
     <CustomerPage title={title} stack>
-      {ended ? <Note role="status">{key.ended}</Note> : null}
+      {ended ? <NoteLine role="status">{key.ended}</NoteLine> : null}
       <Panel id="key" title={key.title} inside>
         <KeyForm form={form} />
       </Panel>

@@ -10,7 +10,7 @@ import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, FormErrors, Submit, TextArea, TextField } from '../kit/fields';
 import { LineIcon } from '../kit/icons';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
@@ -61,7 +61,7 @@ async function showForm(
         <div class="cols cols-2">
           <Panel id="answer" title={texts.write}>
             <Inside>
-              {off === undefined ? null : <Note>{off}</Note>}
+              {off === undefined ? null : <NoteLine>{off}</NoteLine>}
               <Form path={pathFor(license)} form={form}>
                 <FormErrors form={form} />
                 {license === undefined ? null : (

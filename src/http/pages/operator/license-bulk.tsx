@@ -10,7 +10,7 @@ import { formState, type FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { canSendKey, licenseName, pathOf, Reason } from './license-call';
@@ -335,7 +335,7 @@ async function showDone(call: OperatorCall): Promise<PageResponse> {
         nav="licenses"
         crumbs={[[t.licenses.title, listIn(query)]]}
         actions={<ButtonLink path={listIn(query)} label={texts.back} />}
-        above={left.length === 0 ? undefined : <Note>{texts.leftAbout}</Note>}
+        above={left.length === 0 ? undefined : <NoteLine>{texts.leftAbout}</NoteLine>}
         list={left.length === 0 ? undefined : texts.left}
         caption={texts.leftCaption(
           format.number(left.length),

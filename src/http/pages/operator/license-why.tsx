@@ -14,7 +14,7 @@ import { explain, type WhyAnswer } from '../../../support/why';
 import { formState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
 import { Icon, LineIcon } from '../kit/icons';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { TimelineItem } from '../kit/timeline';
 import type { OperatorCall } from '../page';
@@ -127,10 +127,10 @@ export function SharedKey({ license, why: { shared } }: { license: License; why:
   const path = pathOf(license, `/keys/${shared.keyId}/new`);
   const label = t.told.spreading.rekey;
   return (
-    <Note>
+    <NoteLine>
       {shared.sentence}{' '}
       {mayWrite ? <ButtonLink path={path} query={{ overlap: '14d' }} label={label} /> : null}
-    </Note>
+    </NoteLine>
   );
 }
 

@@ -6,6 +6,7 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, FormErrors, Submit, TextArea } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
+import { allowMailStyles, MailFrame } from '../kit/mail-frame';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Inside, Panel } from '../kit/panel';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
@@ -86,6 +87,7 @@ async function showText(
 ): Promise<PageResponse> {
   const { t } = call.view;
   const shown = preview ?? (form.failure === undefined ? await previewOf(call, undefined) : undefined);
+  if (shown !== undefined) allowMailStyles(call.ctx, shown.html);
   const title = `${t.license.facts.mailTypes[text.name] ?? text.name} (${CUSTOMERS[text.language as 'en'].language.name})`;
   return {
     page: (
@@ -154,10 +156,16 @@ function PreviewPanel({ mail }: { mail: Preview }) {
         <p>
           <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
         </p>
-        <pre>
-          <code>{mail.text}</code>
-        </pre>
       </Inside>
+      <MailFrame html={mail.html} title={texts.previewTitle} />
+      <details class="fold">
+        <summary>{texts.asText}</summary>
+        <Inside>
+          <pre>
+            <code>{mail.text}</code>
+          </pre>
+        </Inside>
+      </details>
     </Panel>
   );
 }

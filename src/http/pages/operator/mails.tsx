@@ -10,7 +10,7 @@ import { ButtonLink } from '../kit/fields';
 import { Views } from '../kit/filters';
 import type { IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { Tag, type TagKind } from '../kit/status';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
@@ -63,7 +63,7 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
         }
         above={
           <>
-            {settings.mailing === undefined ? <Note>{texts.off}</Note> : null}
+            {settings.mailing === undefined ? <NoteLine>{texts.off}</NoteLine> : null}
             <Views
               label={texts.quick}
               views={[false, true].map((one) => ({

@@ -9,7 +9,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Choices, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Who may have a sign-in link mailed. The API has no operation for it, so these forms call the domain themselves. */
@@ -44,7 +44,7 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
             <ButtonLink path="/operators.csv" label={t.common.csv} />
           </>
         }
-        above={mayMail ? null : <Note>{texts.noMail}</Note>}
+        above={mayMail ? null : <NoteLine>{texts.noMail}</NoteLine>}
         caption={texts.caption}
         rows={await listOperators(db)}
         empty={<p>{texts.none}</p>}

@@ -3,7 +3,7 @@ import { describeStored, type NoMailReason } from '../../../texts/operators/fail
 import type { OrderMail } from '../../../orders/key-mails';
 import { formState } from '../form-state';
 import { Form, Submit } from '../kit/fields';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { useView } from '../view';
 
 /** States that a paid order has no address, with where to enter it. @param isNeeded it has licences in force */
@@ -19,10 +19,10 @@ export function AddressNeeded({
   const { t, to, mayWrite } = useView();
   if (reason !== 'no_address' || !isNeeded) return null;
   return (
-    <Note>
+    <NoteLine>
       {t.orders.one.noAddress}{' '}
       {mayWrite ? <a href={to(`/orders/${id}/customer`)}>{t.orders.customerPage.title}</a> : null}
-    </Note>
+    </NoteLine>
   );
 }
 

@@ -24,7 +24,7 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -84,12 +84,12 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
         <FailedMails mails={failedMails} back={`/orders/${order.id}`} />
         <Waits order={order} lines={lines} events={events} />
         {foreignRefunds(events).map(({ refund, payment }) => (
-          <Note>
+          <NoteLine>
             {texts.foreignRefund(
               format.money(refund.amount, refund.currency),
               format.money(payment.amount, payment.currency),
             )}
-          </Note>
+          </NoteLine>
         ))}
         <div class="cols cols-side">
           <Lines lines={lines} plans={plans} standings={standings} />
@@ -219,14 +219,14 @@ function Stopped({ order }: Pick<OrderDetails, 'order'>) {
   if (failure === null) return null;
   const at = (time: Date | null) => (time === null ? '' : format.moment(time));
   return (
-    <Note>
+    <NoteLine>
       <p>{state === 'failed' ? texts.failed(failure, at(failedAt), at(retryAt)) : texts.tooMany}</p>
       {state === 'waiting' && mayWrite ? (
         <Form path={`/orders/${id}/confirm`} form={formState()}>
           <Submit label={texts.confirm} />
         </Form>
       ) : null}
-    </Note>
+    </NoteLine>
   );
 }
 
@@ -242,7 +242,7 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
   );
   if (waiting.size === 0) return null;
   return (
-    <Note>
+    <NoteLine>
       {[...waiting.values()].map((line) => (
         <p>
           {`${capitalized(describeWait(t.failures, line.waitsFor ?? '', whatFor(line)))}.`}{' '}
@@ -256,7 +256,7 @@ function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 
           ) : null}
         </p>
       ))}
-    </Note>
+    </NoteLine>
   );
 }
 

@@ -21,7 +21,7 @@ import {
   isoDayBefore,
 } from '../../../overview/overview';
 import { LineIcon } from '../kit/icons';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { Head, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -127,10 +127,10 @@ function LateNote({
   const [oldest] = older.sort((a, b) => a.getTime() - b.getTime());
   if (oldest === undefined && !found.includes(undefined)) return null;
   return (
-    <Note role="status">
+    <NoteLine role="status">
       {texts.counting} {oldest === undefined ? '' : texts.asOf(format.moment(oldest))}{' '}
       <a href={to('/', { product_id: productId, days, wait: 1 })}>{texts.wait}</a>
-    </Note>
+    </NoteLine>
   );
 }
 

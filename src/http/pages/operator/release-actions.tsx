@@ -1,6 +1,6 @@
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
 import { readProduct } from '../../../licensing/catalogue';
-import { releasesForBucket } from '../../../licensing/updates';
+import { releaseForShare } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { OperationError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
@@ -57,7 +57,7 @@ async function offeredBeside({ db }: OperatorCall, { id, productId }: Release): 
   const others = (await releasesOf(db, productId)).filter(
     (one) => one.state === 'published' && one.id !== id,
   );
-  return releasesForBucket(others)?.version;
+  return releaseForShare(others)?.version;
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
@@ -170,7 +170,7 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
 /** Whether a download gives the first of two versions. */
 function isGivenFirst(version: string, other: string): boolean {
   const ordered = [version, other].sort((a, b) => compareVersions(b, a));
-  return releasesForBucket(ordered.map((one) => ({ version: one, rollout: 100 })))?.version === version;
+  return releaseForShare(ordered.map((one) => ({ version: one, rollout: 100 })))?.version === version;
 }
 
 async function askWithdraw(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {

@@ -1,5 +1,5 @@
 import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
-import { releasesForBucket, sharesOf } from '../../../licensing/updates';
+import { releaseForShare, sharesOf } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { countRollout, type VersionCounts } from '../../../figures/statistics';
 import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
@@ -128,7 +128,7 @@ export async function isOffered({ db, settings }: OperatorCall, release: Release
   const { productId, version } = release;
   const published = (await releasesOf(db, productId)).filter(({ state }) => state === 'published');
   const { offered, rollouts } = await readUpdateXmlState(db, settings.updateXml, productId);
-  const byApi = sharesOf(published).map((share) => releasesForBucket(published, share)?.version);
+  const byApi = sharesOf(published).map((share) => releaseForShare(published, share)?.version);
   return [...byApi, ...(offered ?? []), ...rollouts.map((one) => one.version)].includes(version);
 }
 
@@ -137,7 +137,7 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   const others = (await releasesOf(call.db, productId)).filter(
     (one) => one.state === 'published' && one.rollout === 100 && one.id !== id,
   );
-  const before = releasesForBucket(others)?.version;
+  const before = releaseForShare(others)?.version;
   const versions = before === undefined ? [version] : [version, before];
   const counts = await loadOptional(call, (db) =>
     countRollout(db, productId, versions, publishedAt ?? createdAt),

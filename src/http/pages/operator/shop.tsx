@@ -14,7 +14,7 @@ import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { Facts, Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -322,9 +322,9 @@ function ShopPage({
         }
       />
       {mailOf(shop) === 'key' && !isMailOn ? (
-        <Note>
+        <NoteLine>
           <p>{texts.mailOff}</p>
-        </Note>
+        </NoteLine>
       ) : null}
       {needs.length === 0 ? null : (
         <Panel id="needs" title={t.overview.needs.title}>

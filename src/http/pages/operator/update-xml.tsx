@@ -175,14 +175,15 @@ function Offered({ offer }: { offer: Offer }) {
 
 /** What keeps a file that is right from the sites. */
 function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
-  const texts = useView().t.releases.offer;
+  const { t } = useView();
+  const texts = t.releases.offer;
   if (xml.state !== 'written' || xml.url === null || latest === undefined) return null;
   if (reach?.state === 'answers') return null;
   const says =
     reach === undefined
       ? texts.asking
       : reach.state === 'silent'
-        ? texts.silent(xml.url)
+        ? ((reach.challenge && t.doctor.challenged(reach.challenge).remedy) ?? texts.silent(xml.url))
         : texts.refuses(xml.url, String(reach.status));
   return <div class="small">{says}</div>;
 }

@@ -18,7 +18,7 @@ import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
 import { Views } from '../kit/filters';
 import { FormPage } from '../kit/form-page';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
 import { Facts, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
@@ -84,7 +84,7 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
           </>
         }
       >
-        {isOn ? null : <Note>{isAutoDisabled(webhook) ? texts.stopped : texts.off}</Note>}
+        {isOn ? null : <NoteLine>{isAutoDisabled(webhook) ? texts.stopped : texts.off}</NoteLine>}
         <Panel id="facts" title={texts.facts.title} inside>
           <Facts
             facts={[

@@ -4,7 +4,7 @@ import { OperationError } from '../../../operations/kit/failures';
 import { setSessionCookie } from '../../session-cookies';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Submit } from '../kit/fields';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { scopeOf, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -71,7 +71,7 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
   const fields = [...sent].filter(([name]) => name !== 'once');
   return (
     <NarrowPage title={signIn.again.title} stack>
-      <Note role="status">{signIn.again.kept}</Note>
+      <NoteLine role="status">{signIn.again.kept}</NoteLine>
       <Panel id="again" title={signIn.withToken} inside>
         <Form path={path} form={form}>
           <FormErrors form={form} />

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { OperatorPage } from '../kit/operator-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import { Head, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
@@ -54,7 +54,7 @@ export function SignIn({
     );
   return (
     <NarrowPage title={signIn.title} stack>
-      {why === undefined ? null : <Note role="status">{signIn.why[why]}</Note>}
+      {why === undefined ? null : <NoteLine role="status">{signIn.why[why]}</NoteLine>}
       {byDoor ? byTheDoor : null}
       {hasMail ? (
         <Panel id="link" title={signIn.withLink} inside>

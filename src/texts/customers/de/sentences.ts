@@ -96,6 +96,7 @@ export const sentences: CustomerSentences = {
   keyNotKept:
     'Dieser Schlüssel wurde nicht aufbewahrt und kann nicht angezeigt werden. Ein neuer kann an seine Stelle treten.',
   runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'abgelaufen am' : 'gültig bis'} ${german.day(endsAt)}`,
+  mailButtons: { my_url: 'Meine Lizenzen', renew_url: 'Verlängern', billing_url: 'Bezahlen', link: 'Öffnen' },
   thanks: { title: 'Ihre Lizenz', key: 'Lizenzschlüssel' },
 };
 

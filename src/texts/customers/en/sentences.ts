@@ -96,6 +96,7 @@ export const sentences: CustomerSentences = {
       : `This is the new key. The old one works until ${english.day(oldEndsAt)}: every site needs the new key before then.`,
   keyNotKept: 'This key was not kept, so it cannot be shown. You can replace it with a new one.',
   runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'ended on' : 'valid until'} ${english.day(endsAt)}`,
+  mailButtons: { my_url: 'My licences', renew_url: 'Renew', billing_url: 'Pay', link: 'Open' },
   thanks: { title: 'Your license', key: 'License key' },
 };
 

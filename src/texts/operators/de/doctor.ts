@@ -60,6 +60,12 @@ function sourceOf(source: string): string {
   return source === 'LICENSING_MAIL_URL' ? source : 'configuration.php der Website';
 }
 
+const CHALLENGED = {
+  all: 'Alle Programme werden aufgehalten.',
+  joomla: 'Nur Joomlas Updater wird aufgehalten, deshalb ist sonst nichts davon zu sehen.',
+  others: 'Andere Programme werden aufgehalten, Joomlas Updater nicht.',
+};
+
 export const doctor: OperatorTexts['doctor'] = {
   as: 'als',
   at: 'auf',
@@ -93,6 +99,11 @@ export const doctor: OperatorTexts['doctor'] = {
         : `${name} ${times} Mal${lastDay === null ? '' : `, zuletzt am ${lastDay}`}`,
   },
   checkFailed: (code, said) => ({ what: `${code} konnte nicht geprüft werden.`, said }),
+  challenged: ({ by, url, status, paths, who }) => ({
+    what: `Auf ${url} antwortet ${by} mit ${status}: mit einer Prüfung, die nur ein Browser besteht, oder mit einer Ablehnung.${who === undefined ? '' : ` ${CHALLENGED[who]}`}`,
+    why: 'Joomlas Updater, Erweiterungen, die ihre Lizenz prüfen, und Zahlungsdienste sind Programme.',
+    remedy: `${by} antwortet anstelle der Website, weil ein Programm fragt. Nehmen Sie dort alle Adressen, in denen einer dieser Pfade vorkommt, von jeder Prüfung der Besucher aus: ${paths.join(', ')}. Unter dem ersten liegen auch die Pakete (downloads/), und dort kommen die Meldungen der Zahlungsdienste an (hooks/). Siehe „Behind a CDN“ in docs/nginx.md.`,
+  }),
   apiTokens: (count, named) =>
     count === 0
       ? 'Die API hat kein eigenes Token.'
@@ -265,6 +276,11 @@ export const doctor: OperatorTexts['doctor'] = {
   connectionsMissing: (one) => ({
     what: `${needs(one)}, und der Server erlaubt ${one.allowed} (${one.setting}).`,
     ...noConnection(one),
+  }),
+  connectionsShared: (instances, fits, allowed, share) => ({
+    what: `Der Benutzer der Datenbank darf ${countOf(allowed, 'Verbindung', 'Verbindungen')} zugleich haben (max_user_connections), die auch die Website brauchen kann. ${countOf(instances, 'Instanz', 'Instanzen')} ${instances === 1 ? 'würde' : 'würden'} bis zu ${fits / 2} nutzen und ${instances === 1 ? 'darf' : 'dürfen'} ${share} nutzen.`,
+    why: 'Wenn viele Anfragen zugleich kommen, warten sie auf eine Verbindung.',
+    remedy: `Erhöhen Sie max_user_connections auf ${fits}, damit die Website ebenso viele hat, oder bitten Sie Ihren Hoster darum.`,
   }),
   connectionsScarce: (one) => ({
     what: `${needs(one)}, mehr als die Hälfte der ${one.allowed}, die der Server erlaubt (${one.setting}).`,

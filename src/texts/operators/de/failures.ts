@@ -25,6 +25,8 @@ export const failures: FailureTexts = {
   },
   webhook: {
     STATUS: 'Der Empfänger antwortete mit einem Fehler',
+    CHALLENGED:
+      'Statt des Empfängers antwortete ein CDN oder eine Firewall: Nehmen Sie dort seine Adresse aus',
     TIMEOUT: 'Der Empfänger hat nicht innerhalb von 15 Sekunden geantwortet',
     ADDRESS_REFUSED: 'Der Name des Empfängers führt zu einer Adresse, die Webhooks nicht erreichen dürfen',
     NOT_RESOLVED: 'Der Name des Empfängers lässt sich nicht auflösen',
@@ -43,6 +45,7 @@ export const failures: FailureTexts = {
     RATE_LIMITED: 'der Shop bittet, länger zu warten, als ein Lauf dauert',
     TOO_LARGE: 'die Antwort ist größer als 8 MiB',
     STATUS: 'der Shop hat mit einem Fehler geantwortet',
+    CHALLENGED: 'statt des Shops hat ein CDN oder eine Firewall geantwortet: Nehmen Sie dort seine API aus',
     TIMEOUT: 'der Shop hat nicht rechtzeitig geantwortet',
     ADDRESS_REFUSED: 'seine Adresse ist nicht öffentlich, und ihr Netz ist auf dem Server nicht erlaubt',
     NOT_RESOLVED: 'sein Name lässt sich nicht auflösen',

@@ -134,6 +134,7 @@ export const settings: Translated<typeof en> = {
       `Der Betreff in der ersten Zeile. Eine Zeile, deren Platzhalter keinen Wert hat, fällt weg. Platzhalter: ${words}`,
     preview: 'Vorschau',
     previewTitle: 'Wie ein Kunde sie bekommt',
+    asText: 'Als reiner Text, für Mailprogramme ohne HTML',
     subject: 'Betreff',
     reset: 'Zum Text dieses Programms zurück',
     fault: (fault) => {

@@ -2,6 +2,7 @@ import { countOf } from '../../../base/count-of';
 import { describeStored, mailRemedy } from '../failures';
 import type {
   CatchUpLack,
+  Challenge,
   Connections,
   DoctorWords,
   MailIsOff,
@@ -61,6 +62,12 @@ function unserved(what: string, place: string): DoctorWords {
   };
 }
 
+const CHALLENGED = {
+  all: 'All programs are stopped.',
+  joomla: "Only Joomla's updater is stopped, so nothing else shows this.",
+  others: "Other programs are stopped, but not Joomla's updater.",
+};
+
 export const doctor = {
   /** words inside a list */
   as: 'as',
@@ -104,6 +111,11 @@ export const doctor = {
   },
   checkFailed: (code: string, said: string): DoctorWords => ({
     what: `${code} could not be checked: ${said}.`,
+  }),
+  challenged: ({ by, url, status, paths, who }: Challenge) => ({
+    what: `${by} answers ${status} for ${url}, with a check that only a browser passes or with a refusal.${who === undefined ? '' : ` ${CHALLENGED[who]}`}`,
+    why: "Joomla's updater, extensions that check a licence, and payment services are programs.",
+    remedy: `${by} answers instead of the site, because a program sent the request. In its settings, exempt all addresses that contain one of these paths from every check of visitors: ${paths.join(', ')}. The first one includes the packages (downloads/) and the messages of payment services (hooks/). See "Behind a CDN" in docs/nginx.md.`,
   }),
   apiTokens: (count: number, named: string) =>
     count === 0
@@ -269,6 +281,11 @@ export const doctor = {
   connectionsMissing: (one: Connections): DoctorWords => ({
     what: `${needs(one)}, and the server allows ${one.allowed} (${one.setting}).`,
     ...noConnection(one),
+  }),
+  connectionsShared: (instances: number, fits: number, allowed: number, share: number): DoctorWords => ({
+    what: `The database user may have ${countOf(allowed, 'connection')} at once (max_user_connections), and the site may need some of them. ${countOf(instances, 'instance')} would use up to ${fits / 2} and may use ${share}.`,
+    why: 'When many requests arrive at once, they wait for a connection.',
+    remedy: `Raise max_user_connections to ${fits}, so that the site has as many connections as the service, or ask your host to do so.`,
   }),
   connectionsScarce: (one: Connections): DoctorWords => ({
     what: `${needs(one)}, more than half of the ${one.allowed} the server allows (${one.setting}).`,

@@ -25,6 +25,8 @@ export const failures: FailureTexts = {
   },
   webhook: {
     STATUS: 'the receiver answered with an error',
+    CHALLENGED:
+      "a CDN or firewall answered instead of the receiver: exempt the receiver's address in its settings",
     TIMEOUT: 'the receiver did not answer within 15 seconds',
     ADDRESS_REFUSED: "the receiver's name resolves to an address that webhooks may not reach",
     NOT_RESOLVED: "the receiver's name cannot be resolved",
@@ -41,6 +43,7 @@ export const failures: FailureTexts = {
     RATE_LIMITED: 'the shop asks to wait longer than a run takes',
     TOO_LARGE: 'the answer is larger than 8 MiB',
     STATUS: 'the shop answered with an error',
+    CHALLENGED: "a CDN or firewall answered instead of the shop: exempt the shop's API in its settings",
     TIMEOUT: 'the shop did not answer in time',
     ADDRESS_REFUSED: 'its address is not public, and its network is not allowed on the server',
     NOT_RESOLVED: 'its name cannot be resolved',

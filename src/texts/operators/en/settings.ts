@@ -137,6 +137,7 @@ export const settings = {
       `The subject in the first line. A line whose placeholder has no value is left out. Placeholders: ${words}`,
     preview: 'Preview',
     previewTitle: 'As a customer gets it',
+    asText: 'As plain text, for mail programs without HTML',
     subject: 'Subject',
     reset: 'Return to the text of this program',
     fault: (fault: Extract<RefusalFacts, { reason: 'mail-text' }>['fault']) => {

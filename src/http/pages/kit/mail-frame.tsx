@@ -1,0 +1,21 @@
+import { hash } from 'node:crypto';
+import type { Context } from '../../context';
+
+/** Shows a mail as its reader's box does. Nothing in it acts: the frame has no script, form or window, and no origin. */
+export function MailFrame({ html, title }: { html: string; title: string }) {
+  // Without the target, a link would replace the mail by the browser's page about a forbidden frame.
+  const shown = html.replace('<head>', '$&<base target="_blank">');
+  return <iframe class="mail-frame" sandbox="" srcdoc={shown} title={title} />;
+}
+
+/**
+ * Allows the styles of this mail, each by its hash, in the policy of the page. The frame has the same policy, so it loads
+ * nothing from another host.
+ */
+export function allowMailStyles(ctx: Context, html: string): void {
+  const styles = html.match(/(?<=<style>)[^]*?(?=<\/style>)|(?<=\sstyle=")[^"]*/g);
+  const hashes = [...new Set(styles)].map((style) => `'sha256-${hash('sha256', style, 'base64')}'`);
+  const name = 'Content-Security-Policy';
+  const allowed = `$& 'unsafe-hashes' ${hashes.join(' ')}`;
+  ctx.set(name, ctx.response.get(name).replace("style-src 'self'", allowed));
+}

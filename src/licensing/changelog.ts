@@ -23,11 +23,6 @@ export function readChanges(changelog: string): ChangelogEntry[] {
   });
 }
 
-/** Returns a line for readers. @param words the word before a line of each kind; empty: none */
-export function writeChange({ kind, text }: ChangelogEntry, words: Record<ChangeKind, string>): string {
-  return words[kind] === '' ? text : `${words[kind]}: ${text}`;
-}
-
 function isSecurity(line: string): boolean {
   return readChanges(line)[0]?.kind === 'security';
 }

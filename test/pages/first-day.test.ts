@@ -88,7 +88,7 @@ describe('a plan', () => {
   it('says that its slots do not limit Joomla’s updates', async () => {
     const { productId } = await goods({ name: 'Hints' });
     expect(textOf((await pages.get(`/plans/new?product_id=${productId}`)).html)).toContain(
-      'updates go to every site that has the key, and “Keys in many hands” lists a key that many sites share',
+      'updates go to every site that has the key, and “Probably shared keys” lists a key that many sites share',
     );
   });
 });

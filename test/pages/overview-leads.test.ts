@@ -150,7 +150,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
       installedVersion: null,
     });
     await createSiteRecorder(db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
-    expect(textOf((await pages.get('/?wait=1')).html)).toContain('1 key is in many hands.');
+    expect(textOf((await pages.get('/?wait=1')).html)).toContain('1 key is probably shared.');
     for (const [client, says] of [
       [pages, /The key that ends in \w{8} is probably shared: it was used in 14 networks within 30 days/],
       [german, /Der Schlüssel mit dem Ende \w{8} wird vermutlich geteilt: Er wurde in 30 Tagen in 14 Netzen/],

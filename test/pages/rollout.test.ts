@@ -64,15 +64,16 @@ it('begins with the share of the form, and is raised with the buttons of its pan
   expect((await pages.get('/products/42/releases/new')).html).toContain('name="rollout"');
   const published = await pages.send('/products/42/releases/new', form);
   expect(published.html).toContain('1.1.0 is published, and offered to 10 % of the addresses.');
-  expect(published.html).toContain('1.1.0 is offered to 10 % of the addresses.');
-  expect(published.html).toContain('The others are offered 1.0.0.');
+  expect(published.html).toContain('10 % of the sites get 1.1.0.');
+  expect(published.html).toContain('The others get 1.0.0.');
   expect(published.html).toContain('A download gives 1.0.0.');
   expect(published.html).not.toContain('holds lower ones back');
   expect(buckets()).toBe(10);
 
   const id = await idOf('1.1.0');
   const buttons = [...published.html.matchAll(/name="rollout" value="(\d+)"/g)].map(([, value]) => value);
-  expect(buttons).toEqual(['10', '25', '50', '100']);
+  expect(buttons).toEqual(['25', '50', '100']);
+  expect(published.html).toContain('<li class="done" aria-current="step">10 %</li><li>25 %</li>');
   const raised = await pages.send(`/releases/${id}/rollout`, { rollout: '25' });
   expect(raised.html).toContain('1.1.0 is offered to 25 % of the addresses now.');
   expect(buckets()).toBe(25);

@@ -40,7 +40,7 @@ it('is marked, shown to its customer, and announced once', async () => {
   expect(edit.html).toMatch(/name="security" value="true" checked/);
   expect(edit.html).toContain(notify);
   const releases = await pages.get('/releases?product_id=42');
-  expect(textOf(releases.html)).toContain('Security release Fixed: Faster.');
+  expect(textOf(releases.html)).toContain('Security release Fixed Faster.');
   // Publishing ends on the page Releases, so that page leads to the announcement.
   expect(releases.html).toContain(`${notify}"`);
   const product = await pages.get('/products/42');
@@ -49,9 +49,9 @@ it('is marked, shown to its customer, and announced once', async () => {
 
   const mine = textOf((await (await customerClient(service, { key })).get('/my')).html);
   expect(mine).toContain('This version closes a security hole. Please update.');
-  expect(mine).toMatch(/Security: Only the owner sees an order\. ?Fixed: Faster\./);
+  expect(mine).toMatch(/Security Only the owner sees an order\. ?Fixed Faster\./);
   const meine = await customerClient(service, { key }, { language: 'de' });
-  expect(textOf((await meine.get('/my')).html)).toMatch(/Sicherheit: Only .* ?Behoben: Faster\./);
+  expect(textOf((await meine.get('/my')).html)).toMatch(/Sicherheit Only .* ?Behoben Faster\./);
   const german = await customerClient(service, { email: 'jo@example.com' }, { language: 'de' });
   expect(textOf((await german.get('/my/mail')).html)).toContain(
     'Version 2.1.0 von Example Shop schließt eine Sicherheitslücke.',

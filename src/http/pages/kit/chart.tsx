@@ -22,7 +22,7 @@ export interface Series {
 }
 
 /** The highest labels that fit side by side. */
-const MOST_LABELS = 13;
+const MAX_LABELS = 13;
 /** Of the width that a bar has. */
 const FILLED = 0.56;
 
@@ -71,7 +71,7 @@ export function BarChart({
   const { t, format } = useView();
   const highest = Math.max(0, ...bars.map(totalOf));
   const top = bars.find((bar) => totalOf(bar) === highest);
-  const isEach = axis.length === bars.length && bars.length <= MOST_LABELS;
+  const isEach = axis.length === bars.length && bars.length <= MAX_LABELS;
   if (highest === 0) return <p class="none">{empty}</p>;
   const isLong = bars.some((bar) => format.compact(totalOf(bar)).length > SHORT);
   return (

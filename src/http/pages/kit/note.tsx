@@ -5,16 +5,20 @@ import { Icon } from './icons';
 export function NoteLine({
   kind = 'warn',
   role,
+  action,
   children,
 }: {
   kind?: 'warn' | 'bad';
   role?: 'status' | 'alert';
+  /** its button */
+  action?: Child;
   children: Child;
 }) {
   return (
     <div class={`note note-${kind}`} {...(role === undefined ? {} : { role })}>
       <Icon name={kind === 'warn' ? 'warning' : 'no'} />
       <div>{children}</div>
+      {action}
     </div>
   );
 }

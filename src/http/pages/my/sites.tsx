@@ -58,7 +58,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
   const id = toId(call.path.id);
   const after = query.get('after') ?? undefined;
   // All that match: a filter by POST has no address for a next page.
-  const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MOST_FILTERED };
+  const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MAX_FILTERED };
   const { items, next, product, plan } = found(await listMySites(db, email, id, page));
   const { sites } = t.my;
   const path = `/my/licenses/${id}/sites`;
@@ -104,7 +104,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
   };
 }
 
-const MOST_FILTERED = 500;
+const MAX_FILTERED = 500;
 
 async function downloadSites({ db, email, path, view }: MailCall): Promise<PageResponse> {
   const sites = found(await mySiteRows(db, email, toId(path.id)));

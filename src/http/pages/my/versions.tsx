@@ -1,5 +1,5 @@
-import { readChanges, writeChange } from '../../../licensing/changelog';
 import type { OfferedProduct, OfferedVersion } from '../../../selfservice/versions';
+import { Changes } from '../kit/changes';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 import { DownloadButton } from './parts';
@@ -49,8 +49,8 @@ function Version({
           {releasedAt === null ? null : `${format.localDay(releasedAt)} · `}
           {format.bytes(size)}
         </span>
-        {security ? <p class="small strong">{t.my.security}</p> : null}
-        <Changelog text={changelog} />
+        {security ? <p class="strong">{t.my.security}</p> : null}
+        <Changes changelog={changelog} words={t.my.changes} />
       </div>
       <div>
         {code === null ? (
@@ -63,19 +63,5 @@ function Version({
         )}
       </div>
     </li>
-  );
-}
-
-/** The lines of a changelog, each with the word of its kind. */
-function Changelog({ text }: { text: string }) {
-  const { changes: words } = useView().t.my;
-  const changes = readChanges(text);
-  if (changes.length === 0) return null;
-  return (
-    <ul>
-      {changes.map((change) => (
-        <li>{writeChange(change, words)}</li>
-      ))}
-    </ul>
   );
 }

@@ -15,7 +15,8 @@ import { ButtonLink, Checkbox, Select, TextArea, TextField } from '../kit/fields
 import { FormPage } from '../kit/form-page';
 import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
+import { MoreMenu } from '../kit/more-menu';
+import { Facts, Head, Panel } from '../kit/panel';
 import { Paging, Table } from '../kit/table';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -92,29 +93,49 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
         <Head
-          title={customer}
-          sub={[name, language && t.customers.languages[language]].filter(Boolean).join(' · ')}
+          title={name || customer}
+          sub={name ? customer : undefined}
           actions={
             <>
               {mayWrite && note === null ? <ButtonLink path={`${path}/note`} label={texts.addNote} /> : null}
               {mayWrite ? <ButtonLink path={`${path}/edit`} label={texts.edit} /> : null}
-              <ButtonLink path={`${path}/export`} label={texts.export} />
-              {mayWrite ? <ButtonLink path={`${path}/erase`} label={texts.erase} /> : null}
+              <MoreMenu label={`${t.common.actions}: ${customer}`}>
+                <a href={to(`${path}/export`)}>{texts.export}</a>
+                {mayWrite ? (
+                  <div class="cut">
+                    <a href={to(`${path}/erase`)}>{texts.erase}</a>
+                  </div>
+                ) : null}
+              </MoreMenu>
             </>
           }
         />
         <FailedMails mails={failedMails} back={path} />
-        <div class="stack">
-          {note === null ? null : (
-            <Panel
-              id="note"
-              title={texts.note}
-              aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
-              inside
-            >
-              <p class="kept">{note}</p>
+        <div class="cols cols-side">
+          <aside class="stack" aria-label={customer}>
+            <Panel id="facts" inside>
+              <Facts
+                facts={[
+                  [t.customers.columns.email, customer],
+                  name ? [t.customers.columns.name, name] : undefined,
+                  language ? [t.customers.editPage.language, t.customers.languages[language]] : undefined,
+                  next === null && after === undefined
+                    ? [t.customers.columns.licenses, format.number(licenses.length)]
+                    : undefined,
+                ]}
+              />
             </Panel>
-          )}
+            {note === null ? null : (
+              <Panel
+                id="note"
+                title={texts.note}
+                aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
+                inside
+              >
+                <p class="kept">{note}</p>
+              </Panel>
+            )}
+          </aside>
           <Panel id="licenses" title={texts.licenses}>
             <LicenseTable
               licenses={licenses}
@@ -166,10 +187,11 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
               empty={texts.noRequest}
             />
           </Panel>
-          {stored === null
-            ? null
-            : SECTION_NAMES.map((name) => <Stored name={name} rows={stored.sections[name]} />)}
-          <p class="in">{texts.elsewhere}</p>
+          <Panel id="stored" footer={texts.elsewhere}>
+            {stored === null
+              ? null
+              : SECTION_NAMES.map((name) => <Stored name={name} rows={stored.sections[name]} />)}
+          </Panel>
         </div>
       </OperatorPage>
     ),
@@ -359,7 +381,7 @@ function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
   );
 }
 
-/** What else is stored, in the fields of the export: each row is when it was, what it is, and all of it. */
+/** What else is stored of one kind, in the fields of the export: each row is when it was, what it is, and all of it. */
 function Stored({ name, rows }: { name: Section; rows: object[] }) {
   const { t, to, format } = useView();
   const texts = t.customers.one;
@@ -367,7 +389,10 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
   const recorded = rows as StoredRow[];
   const mailTypes: Partial<Record<string, string>> = t.license.facts.mailTypes;
   return (
-    <Panel id={name} title={texts.sections[name]}>
+    <details class="fold" open={name === 'orders'}>
+      <summary>
+        {texts.sections[name]} <span class="count">{format.number(rows.length)}</span>
+      </summary>
       <Table
         caption={texts.storedCaption}
         rows={recorded}
@@ -410,7 +435,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
           },
         ]}
       />
-    </Panel>
+    </details>
   );
 }
 

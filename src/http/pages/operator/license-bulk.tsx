@@ -14,7 +14,7 @@ import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { canSendKey, licenseName, pathOf, Reason } from './license-call';
-import { LICENSE_FIELD, LIST_FIELD, MOST_FOUND } from './license-select';
+import { LICENSE_FIELD, LIST_FIELD, MAX_FOUND } from './license-select';
 import { findWholeList, LicenseTable } from './licenses';
 
 /**
@@ -35,7 +35,7 @@ export const licenseBulkRoutes: Route<OperatorCall>[] = [
 ];
 
 /** As many as the list shows, and a table of them here. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 /** In one request, for which a proxy waits a minute. */
 const AT_ONCE = 250;
 const SIDE_BY_SIDE = 4;
@@ -51,9 +51,9 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   const isWhole = sent.get('found') === '1';
   // All that the list shows, as its own file has it.
   if (isWhole && action === 'export') return { to: list.replace('/licenses', '/licenses.csv') };
-  const licenses = isWhole ? await findWholeList(call, queryIn(sent), MOST_FOUND) : await onPage(call, sent);
+  const licenses = isWhole ? await findWholeList(call, queryIn(sent), MAX_FOUND) : await onPage(call, sent);
   if (licenses === undefined)
-    return { to: list, said: { code: 'licensesTooMany', values: [view.format.number(MOST_FOUND)] } };
+    return { to: list, said: { code: 'licensesTooMany', values: [view.format.number(MAX_FOUND)] } };
   if (licenses.length === 0) return { to: list, said: { code: 'licensesNone', values: [] } };
   if (action === 'export') {
     const rows = csvRows(
@@ -86,13 +86,13 @@ function onPage({ db }: OperatorCall, sent: URLSearchParams): Promise<License[]>
     sent.get('all') === '1'
       ? (sent.get('page') ?? '').split(' ')
       : ticked.map((name) => name.slice(LICENSE_FIELD.length));
-  return named(db, ids, MOST_SHOWN);
+  return named(db, ids, MAX_SHOWN);
 }
 
 /** The revisions that were seen, by licence id. */
 function selectedIn(sent: URLSearchParams): [id: string, revision: string][] {
   const written = [...(sent.get(SELECTED_FIELD) ?? '').matchAll(/(\d+):(\d+)/g)];
-  return written.slice(0, MOST_FOUND).map(([, id, revision]) => [id as string, revision as string]);
+  return written.slice(0, MAX_FOUND).map(([, id, revision]) => [id as string, revision as string]);
 }
 
 /** Licences by the ids that a form names, in its order. */
@@ -151,9 +151,9 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
         below={
           <Panel id="selected">
             <LicenseTable
-              licenses={licenses.slice(0, MOST_SHOWN)}
+              licenses={licenses.slice(0, MAX_SHOWN)}
               caption={texts.caption(
-                format.number(Math.min(MOST_SHOWN, licenses.length)),
+                format.number(Math.min(MAX_SHOWN, licenses.length)),
                 format.number(licenses.length),
               )}
               further={[
@@ -198,7 +198,7 @@ interface Outcome {
 
 function outcomeIn(sent: URLSearchParams): Outcome {
   const count = (name: string) =>
-    Math.min(MOST_FOUND, Number(/^\d{1,5}$/.exec(sent.get(name) ?? '')?.[0] ?? 0));
+    Math.min(MAX_FOUND, Number(/^\d{1,5}$/.exec(sent.get(name) ?? '')?.[0] ?? 0));
   const ids = (sent.get('named') ?? '').split(' ').filter((id) => /^[1-9]\d{0,14}$/.test(id));
   return { done: count('count'), left: count('left'), named: ids.map(Number) };
 }
@@ -206,7 +206,7 @@ function outcomeIn(sent: URLSearchParams): Outcome {
 function outcomeFields({ done, left, named }: Outcome): Record<string, string> {
   return {
     count: String(done),
-    ...(left > 0 && { left: String(left), named: named.slice(0, MOST_SHOWN).join(' ') }),
+    ...(left > 0 && { left: String(left), named: named.slice(0, MAX_SHOWN).join(' ') }),
   };
 }
 
@@ -241,7 +241,7 @@ async function perform(call: OperatorCall, sent: URLSearchParams, action: Action
     async (form) =>
       ask(call, form, {
         action,
-        licenses: await named(call.db, [...seen.keys(), ...rest.map(([id]) => id)], MOST_FOUND),
+        licenses: await named(call.db, [...seen.keys(), ...rest.map(([id]) => id)], MAX_FOUND),
         list: listIn(sent),
       }),
   );
@@ -326,7 +326,7 @@ async function showDone(call: OperatorCall): Promise<PageResponse> {
   if (did !== 'suspend' && did !== 'mail') return { to: '/licenses' };
   const outcome = outcomeIn(query);
   const count = outcome.done;
-  const left = await named(call.db, outcome.named.map(String), MOST_SHOWN);
+  const left = await named(call.db, outcome.named.map(String), MAX_SHOWN);
   const title = (did === 'suspend' ? texts.suspendedTitle : texts.mailedTitle)(count, format.number(count));
   return {
     page: (

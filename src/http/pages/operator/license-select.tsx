@@ -10,7 +10,7 @@ const FORM = 'bulk';
 /** Before a licence's id in the name of a field, whose value is the revision that was seen: a name counts once in a form. */
 export const LICENSE_FIELD = 'license-';
 /** So many of a list are done with at once. */
-export const MOST_FOUND = 10_000;
+export const MAX_FOUND = 10_000;
 /** The query of the list's page, to go back to. */
 export const LIST_FIELD = 'list';
 
@@ -67,9 +67,7 @@ export function BulkBar({
       {canMail ? button('mail', 'send', texts.mail) : null}
       {button('export', 'download', texts.export)}
       {box('all', texts.all(format.number(licenses.length)))}
-      {total > licenses.length && total <= MOST_FOUND
-        ? box('found', texts.found(format.number(total)))
-        : null}
+      {total > licenses.length && total <= MAX_FOUND ? box('found', texts.found(format.number(total))) : null}
     </form>
   );
 }

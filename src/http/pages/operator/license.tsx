@@ -316,12 +316,12 @@ function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
   ] as const;
 }
 
-const MOST_ORDERS = 5;
+const MAX_ORDERS = 5;
 
 /** Orders of shops: the first and the latest ones. */
 function Orders({ orders }: { orders: LicenseOrder[] }) {
   const { to } = useView();
-  const shown = orders.length > MOST_ORDERS ? [orders[0], ...orders.slice(1 - MOST_ORDERS)] : orders;
+  const shown = orders.length > MAX_ORDERS ? [orders[0], ...orders.slice(1 - MAX_ORDERS)] : orders;
   return (
     <>
       {shown.map((order) =>

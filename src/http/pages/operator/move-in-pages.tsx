@@ -684,7 +684,7 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
 }
 
 /** What one page shows of what an undone move left. */
-const MOST_LEFT = 1_000;
+const MAX_LEFT = 1_000;
 
 export function UndonePage({
   undone: { removed, left },
@@ -708,12 +708,12 @@ export function UndonePage({
           />
         </Panel>
         <Panel id="left" title={texts.left}>
-          {left.length > MOST_LEFT ? (
-            <Inside>{texts.leftFirst(number(MOST_LEFT), number(left.length))}</Inside>
+          {left.length > MAX_LEFT ? (
+            <Inside>{texts.leftFirst(number(MAX_LEFT), number(left.length))}</Inside>
           ) : null}
           <Table
             caption={texts.leftOrder}
-            rows={left.slice(0, MOST_LEFT)}
+            rows={left.slice(0, MAX_LEFT)}
             empty={<p>{texts.noneLeft}</p>}
             columns={[
               { title: columns.what, cell: ({ kind }) => texts.kinds[kind as keyof typeof texts.kinds] },

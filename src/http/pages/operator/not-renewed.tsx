@@ -16,7 +16,7 @@ import { catalogueFields, monthName, readFilters, toRenewalsQuery, type RenewalF
 const LIMIT = 50;
 const CSV_PAGE = 500;
 /** Longer addresses fill a line each. */
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 
 export const notRenewedRoutes: Route<OperatorCall>[] = [
   { path: '/not-renewed', get: showList },
@@ -143,7 +143,7 @@ function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
         id="addresses"
         label={texts.addresses}
         text={addresses.join(', ')}
-        rows={Math.min(MOST_LINES, Math.max(2, addresses.length))}
+        rows={Math.min(MAX_LINES, Math.max(2, addresses.length))}
       />
     </details>
   );

@@ -30,8 +30,8 @@ export const orderListRoutes: Route<OperatorCall>[] = [
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
-const MOST_ARTICLES = 50;
-const MOST_LICENSES = 3;
+const MAX_ARTICLES = 50;
+const MAX_LICENSES = 3;
 
 interface Given {
   shop?: string;
@@ -131,9 +131,13 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
           {
             title: columns.order,
             kind: 'name',
-            cell: ({ order: { id, number } }) => <a href={to(`/orders/${id}`)}>{number}</a>,
+            cell: ({ order: { id, number, shop } }) => (
+              <>
+                <a href={to(`/orders/${id}`)}>{number}</a>
+                <span class="sub">{shop}</span>
+              </>
+            ),
           },
-          { title: columns.shop, cell: ({ order: { shop } }) => shop },
           {
             title: columns.customer,
             kind: 'long',
@@ -147,7 +151,6 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
             sort: 'id',
             cell: ({ order: { createdAt } }) => format.moment(createdAt),
           },
-          { title: columns.id, kind: 'number', cell: ({ order: { id } }) => String(id) },
         ]}
         paging={{ path: '/orders', query: { ...given }, next, limit: LIMIT }}
       />
@@ -181,7 +184,7 @@ function csvAmounts(amounts: OrderView['amounts'], { csv }: Texts) {
 
 async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined> {
   const orders = (await countWaitingOrders(db)).reduce((sum, one) => sum + one.orders, 0);
-  return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MOST_ARTICLES) };
+  return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MAX_ARTICLES) };
 }
 
 function filterOf({ shop, order: number, state, without_address: without }: Given): OrderFilter {
@@ -278,11 +281,11 @@ export function AmountsCell({ amounts }: Pick<OrderView, 'amounts'>) {
 function Licenses({ order: { lines } }: { order: OrderView }) {
   const { t, to, format } = useView();
   const ids = [...new Set(lines.flatMap(({ licenses }) => licenses.map(({ id }) => id)))];
-  const others = ids.length - MOST_LICENSES;
+  const others = ids.length - MAX_LICENSES;
   if (ids.length === 0) return <>{t.common.none}</>;
   return (
     <>
-      {ids.slice(0, MOST_LICENSES).map((id, i) => (
+      {ids.slice(0, MAX_LICENSES).map((id, i) => (
         <>
           {i === 0 ? '' : ', '}
           <a href={to(`/licenses/${id}`)}>{String(id)}</a>

@@ -7,9 +7,9 @@ import { useView, type View } from '../view';
 /** The charts of the overview. */
 
 /** Releases that the sentence below a chart names. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 /** Products, or versions of one: the page of its sites has the others. */
-const MOST_INSTALLED = 8;
+const MAX_INSTALLED = 8;
 
 /** `Nov 2026`, of a month such as `2026-11`. */
 function fullMonth({ format }: View, month: string): string {
@@ -134,7 +134,7 @@ export function InstalledPanel({
       <HorizontalBars
         caption={isOne ? texts.captionOne(first.product) : texts.caption}
         columns={[isOne ? texts.version : texts.product, texts.share, texts.sites]}
-        rows={rows.slice(0, MOST_INSTALLED)}
+        rows={rows.slice(0, MAX_INSTALLED)}
         empty={installed === undefined ? t.overview.late : texts.empty}
       />
     </Panel>
@@ -196,7 +196,7 @@ export function UsedPanel({
   const { t, format } = useView();
   const texts = t.overview.used;
   const count = days.reduce((sum, { activated }) => sum + activated, 0);
-  const named = released.slice(-MOST_NAMED).map(({ what, at }) => texts.released(what, format.localDay(at)));
+  const named = released.slice(-MAX_NAMED).map(({ what, at }) => texts.released(what, format.localDay(at)));
   return (
     <Panel id="used" title={texts.title} inside>
       <BarChart

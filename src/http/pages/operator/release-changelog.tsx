@@ -15,10 +15,10 @@ export function ChangelogPreview({ changelog }: { changelog: string }) {
           <>
             <h3 class="small">{texts.lists[list]}</h3>
             <ul class="small">
-              {changes[list].slice(0, MOST_SHOWN).map((item) => (
+              {changes[list].slice(0, MAX_SHOWN).map((item) => (
                 <li>{item}</li>
               ))}
-              {changes[list].length > MOST_SHOWN ? <li>...</li> : null}
+              {changes[list].length > MAX_SHOWN ? <li>...</li> : null}
             </ul>
           </>
         ),
@@ -29,4 +29,4 @@ export function ChangelogPreview({ changelog }: { changelog: string }) {
 }
 
 /** A changelog may have a megabyte. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;

@@ -158,6 +158,9 @@ export function RolloutPanel({
   const texts = t.releases.rollout;
   const { release, before, counts, shares } = rollout;
   const { id, version, rollout: share, publishedAt } = release;
+  const reached = SHARES.findLast((one) => Number(one) <= share);
+  const others = shares.filter((one) => Number(one) !== share);
+  const next = others.find((one) => Number(one) > share);
   return (
     <Panel
       id="rollout"
@@ -175,6 +178,18 @@ export function RolloutPanel({
               : texts.share(version, format.number(share))}
           {isReplaced || share === 100 || before === undefined ? null : ` ${texts.others(before)}`}
         </p>
+        {isReplaced ? null : (
+          <ol class="stepper" aria-labelledby="h-rollout">
+            {SHARES.map((one) => (
+              <li
+                {...(Number(one) <= share ? { class: 'done' } : {})}
+                {...(one === reached ? { 'aria-current': 'step' as const } : {})}
+              >
+                {texts.to(one)}
+              </li>
+            ))}
+          </ol>
+        )}
       </Inside>
       {counts === undefined ? null : (
         <Table
@@ -200,10 +215,15 @@ export function RolloutPanel({
         <Inside>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
             <p class="acts">
-              {shares.map((one) => (
-                <Submit kind="quiet" small name="rollout" value={one} label={texts.to(one)} />
+              {others.map((one) => (
+                <Submit
+                  kind={one === next ? 'primary' : 'quiet'}
+                  name="rollout"
+                  value={one}
+                  label={texts.raise(one)}
+                />
               ))}
-              <a class="btn btn-sm" href={to(`/releases/${id}/withdraw`)}>
+              <a class="btn btn-plain" href={to(`/releases/${id}/withdraw`)}>
                 {texts.stop}
               </a>
             </p>

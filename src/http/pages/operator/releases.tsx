@@ -1,12 +1,12 @@
 import { releasesOf, type Release } from '../../../packages/releases';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
-import { readChanges, writeChange, type ChangeKind } from '../../../licensing/changelog';
 import { listReleasePage, RELEASE_SORTS } from '../../../licensing/lists';
 import { asSort } from '../../../licensing/sorting';
 import { readStatistics } from '../../../figures/statistics';
 import { releaseJson } from '../../../licensing/views';
 import { OperationError } from '../../../operations/kit/failures';
 import { csvRows } from '../csv';
+import { Changes } from '../kit/changes';
 import { ButtonLink, Options } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import type { IconName } from '../kit/icons';
@@ -99,7 +99,7 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
                 {security ? <span class="sub">{texts.security.badge}</span> : null}
-                <span class="sub">{firstLine(changelog, texts.changes)}</span>
+                <Changes changelog={firstLines(changelog)} words={texts.changes} />
               </>
             ),
           },
@@ -181,13 +181,19 @@ function Chooser({ products, product }: { products: CatalogueProduct[]; product:
   );
 }
 
-const LONGEST_LINE = 120;
+const MAX_LINES = 5;
+const MAX_LINE_LENGTH = 120;
 
-/** Returns the first line of a changelog, which may have a megabyte. */
-function firstLine(changelog: string, words: Record<ChangeKind, string>): string {
-  const [change] = readChanges(/\S.*/.exec(changelog)?.[0] ?? '');
-  const line = change === undefined ? '' : writeChange(change, words);
-  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}...` : line;
+/** Returns the first lines of a changelog, which may have a megabyte. */
+function firstLines(changelog: string): string {
+  const lines = changelog
+    .slice(0, 10_000)
+    .split(/\r\n|[\r\n]/)
+    .filter((line) => line.trim() !== '');
+  const shown = lines
+    .slice(0, MAX_LINES)
+    .map((line) => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}...` : line));
+  return [...shown, ...(lines.length > MAX_LINES ? ['...'] : [])].join('\n');
 }
 
 const LOOKS: Record<string, [TagKind, IconName]> = {

@@ -1,6 +1,6 @@
 import { readSecurityAdoption, type SecurityAdoption } from '../../../licensing/reported-sites';
 import { ButtonLink } from '../kit/fields';
-import { Inside, Panel } from '../kit/panel';
+import { Note } from '../kit/note';
 import type { OperatorCall } from '../page';
 import { useView } from '../view';
 import { LONG_TIMEOUT_MS, loadOptional } from '../load-optional';
@@ -18,21 +18,19 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
   const { id, productId, version, notifiedAt } = release;
   const texts = t.releases.security;
   return (
-    <Panel id="security" title={texts.title(version)}>
-      <Inside>
-        <p>
-          <a href={to(`/products/${productId}/sites`)}>
-            {texts.behindOf(format.number(behind), format.number(counted))}
-          </a>
-        </p>
-        {notifiedAt !== null ? (
-          <p>{texts.told(format.moment(notifiedAt))}</p>
-        ) : mayWrite ? (
-          <p class="acts">
-            <ButtonLink path={`/releases/${id}/notify`} label={texts.tell} />
-          </p>
-        ) : null}
-      </Inside>
-    </Panel>
+    <Note
+      kind={behind > 0 ? 'bad' : 'warn'}
+      action={
+        notifiedAt === null && mayWrite ? (
+          <ButtonLink path={`/releases/${id}/notify`} label={texts.tell} />
+        ) : null
+      }
+    >
+      <strong>{texts.title(version)}.</strong>{' '}
+      <a href={to(`/products/${productId}/sites`)}>
+        {texts.behindOf(format.number(behind), format.number(counted))}
+      </a>
+      . {notifiedAt === null ? null : texts.told(format.moment(notifiedAt))}
+    </Note>
   );
 }

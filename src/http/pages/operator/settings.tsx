@@ -17,7 +17,7 @@ import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, FileField, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { Head, Inside, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -28,6 +28,7 @@ import { mailTextOperations } from '../../../operations/mail-texts';
 
 type Setting = DataOf<typeof configurationOperations.listSettings>[number];
 
+const GROUPS = ['shop', 'mail', 'limits', 'keeping'] as const;
 const FORM_GROUPS = ['shop', 'limits', 'keeping'] as const;
 type FormGroup = (typeof FORM_GROUPS)[number];
 
@@ -81,39 +82,57 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
   const all = await readAll(call);
   const mailTexts = await act(call, new URLSearchParams(), mailTextOperations.listMailTexts);
   const own = mailTexts.filter(({ source }) => source !== 'built_in').length;
-  const group = (id: SettingGroup, more: { facts?: [string, Child][]; links?: [string, string][] } = {}) => (
-    <GroupPanel id={id} all={all} mayChange={mayWrite} {...more} />
+  const { to } = call.view;
+  const group = (id: SettingGroup, more: Row[] = [], footer?: Child) => (
+    <GroupPanel id={id} all={all} mayChange={mayWrite} more={more} footer={footer} />
+  );
+  const mailTextsLink = (
+    <a href={to('/settings/texts')}>{texts.texts.own(own, call.view.format.number(own))}</a>
   );
   const isOn = call.settings.config.mail !== undefined && call.settings.config.publicUrl !== undefined;
+  const sections: [id: string, title: string][] = [
+    ...GROUPS.map((id): [string, string] => [id, texts.groups[id]]),
+    ['fixed', texts.fixed.title],
+  ];
+  const others: [path: string, title: string][] = [
+    ['/shops', t.orders.shops.title],
+    ['/operators', t.system.operators.title],
+    ['/tokens', t.system.tokens.title],
+    ['/webhooks', t.webhooks.title],
+  ];
   return {
     page: (
       <OperatorPage title={texts.title} nav="settings">
         <Head title={texts.title} sub={texts.about} />
-        <div class="cols cols-2">
-          {group('shop', {
-            facts: [[texts.picture.title, <ShownPicture />]],
-            links: [[texts.picture.title, '/settings/picture']],
-          })}
-          {group('mail', {
-            facts: [
-              [
-                texts.texts.title,
-                <a href={call.view.to('/settings/texts')}>
-                  {texts.texts.own(own, call.view.format.number(own))}
-                </a>,
-              ],
-            ],
-            links: isOn ? [[texts.test.go, '/settings/mail/test']] : [],
-          })}
-          {group('limits')}
-          {group('keeping')}
+        <div class="cols cols-menu">
+          <nav class="toc" aria-label={texts.title}>
+            {sections.map(([id, title]) => (
+              <a href={`#h-${id}`}>{title}</a>
+            ))}
+            <hr />
+            {others.map(([path, title]) => (
+              <a href={to(path)}>{title}</a>
+            ))}
+          </nav>
+          <div class="stack">
+            {group('shop', [
+              { name: texts.picture.title, value: <ShownPicture />, path: '/settings/picture' },
+            ])}
+            {group(
+              'mail',
+              [{ name: texts.texts.title, value: mailTextsLink, path: undefined }],
+              isOn && mayWrite ? <a href={to('/settings/mail/test')}>{texts.test.go}</a> : undefined,
+            )}
+            {group('limits')}
+            {group('keeping')}
+            <Panel id="fixed" title={texts.fixed.title}>
+              <Inside>
+                <p class="small">{texts.fixed.about}</p>
+              </Inside>
+              <FixedTable rows={all.filter(({ editable }) => !editable)} />
+            </Panel>
+          </div>
         </div>
-        <Panel id="fixed" title={texts.fixed.title}>
-          <Inside>
-            <p class="small">{texts.fixed.about}</p>
-          </Inside>
-          <FixedTable rows={all.filter(({ editable }) => !editable)} />
-        </Panel>
       </OperatorPage>
     ),
   };
@@ -125,57 +144,53 @@ function ShownPicture() {
   return logo === undefined ? <>{none}</> : <img src={logo} alt={alt} height="32" />;
 }
 
+/** A setting in its panel, with the page that changes it. */
+interface Row {
+  name: string;
+  value: Child;
+  /** undefined: it cannot be changed here */
+  path: string | undefined;
+}
+
 function GroupPanel({
   id,
   all,
   mayChange,
-  facts = [],
-  links = [],
+  more,
+  footer,
 }: {
   id: SettingGroup;
   all: Setting[];
   mayChange: boolean;
-  facts?: [string, Child][];
-  links?: [string, string][];
+  more: Row[];
+  footer: Child | undefined;
 }) {
   const { t, to } = useView();
   const { settings: texts } = t;
-  const shown = all.filter(({ name }) => isEditable(name) && EDITABLE[name].group === id);
-  const mayEdit = shown.some(({ source }) => source !== 'environment');
-  const all_links: [string, string][] = [
-    ...(mayEdit ? [[texts.change, `/settings/${id}`] as [string, string]] : []),
-    ...links,
-  ];
+  const rows: Row[] = all
+    .filter(({ name }) => isEditable(name) && EDITABLE[name].group === id)
+    .map((one) => ({
+      name: texts.names[one.name as EditableName],
+      value: <Shown setting={one} />,
+      path: one.source === 'environment' ? undefined : `/settings/${id}`,
+    }));
   return (
-    <Panel
-      id={id}
-      title={texts.groups[id]}
-      footer={
-        mayChange && all_links.length > 0
-          ? all_links.map(([title, path], i) => (
-              <>
-                {i === 0 ? '' : ' · '}
-                <a
-                  href={to(path)}
-                  {...(title === texts.change
-                    ? { 'aria-label': `${texts.change}: ${texts.groups[id]}` }
-                    : {})}
-                >
-                  {title}
+    <Panel id={id} title={texts.groups[id]} footer={footer}>
+      <dl>
+        {[...rows, ...more].map(({ name, value, path }) => (
+          <div class="set">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+            {path !== undefined && mayChange ? (
+              <dd>
+                <a href={to(path)} aria-label={`${texts.change}: ${name}`}>
+                  {texts.change}
                 </a>
-              </>
-            ))
-          : undefined
-      }
-    >
-      <Inside>
-        <Facts
-          facts={[
-            ...shown.map((one) => [texts.names[one.name as EditableName], <Shown setting={one} />] as const),
-            ...facts,
-          ]}
-        />
-      </Inside>
+              </dd>
+            ) : null}
+          </div>
+        ))}
+      </dl>
     </Panel>
   );
 }
@@ -197,7 +212,7 @@ function Shown({ setting }: { setting: Setting }) {
   return (
     <>
       {shownValue(setting, useView())}
-      <div class="small muted">{from}</div>
+      <div class="sub">{from}</div>
     </>
   );
 }

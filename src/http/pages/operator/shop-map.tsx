@@ -104,11 +104,11 @@ interface NotDone {
 }
 
 /** Orders that are named. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** Names the first orders that wait still or failed, with the reason, and counts the others. */
 export function notDone({ view: { t } }: OperatorCall, { waiting, failed, orders }: NotDone): string {
-  const others = orders.filter(({ state }) => state !== 'done').slice(0, MOST_NAMED);
+  const others = orders.filter(({ state }) => state !== 'done').slice(0, MAX_NAMED);
   const named = others.map(({ order, state, reason }) => {
     const why = state === 'failed' ? (reason ?? '') : describeWait(t.failures, reason ?? '');
     return `${order} (${t.orders.states[state] ?? state}: ${why})`;

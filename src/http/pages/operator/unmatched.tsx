@@ -39,7 +39,7 @@ export const unmatchedRoutes: Route<OperatorCall>[] = [
 const LIST = '/unmatched';
 const LIMIT = 50;
 const CSV_PAGE = 500;
-const MOST_LICENSES = 20;
+const MAX_LICENSES = 20;
 
 async function showList({ db, query, view: { t, to, format } }: OperatorCall): Promise<PageResponse> {
   const [shop, after] = [query.get('shop') ?? undefined, query.get('after') ?? undefined];
@@ -224,8 +224,7 @@ function askAssign(
 
 /** Finds licences by a customer's address. Finds one by a key, an id or a reference. */
 async function findLicenses(db: OperatorCall['db'], about: string, at: Date): Promise<License[]> {
-  if (findEmail(about) !== undefined)
-    return searchLicenses(db, { customer: about, limit: MOST_LICENSES }, at);
+  if (findEmail(about) !== undefined) return searchLicenses(db, { customer: about, limit: MAX_LICENSES }, at);
   try {
     return [(await findLicenseNamed(db, about)).license];
   } catch (error) {

@@ -63,7 +63,7 @@ interface Included {
 }
 
 /** A club may include hundreds; the others stand on the page of products. */
-const MOST_INCLUDED = 20;
+const MAX_INCLUDED = 20;
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
   const xml = await readUpdateXmlState(db, settings.updateXml, product.id);
@@ -72,7 +72,7 @@ export async function readOffer({ db, settings }: OperatorCall, product: Product
   const offer = { product, latest, xml, reach: url === null ? undefined : await settings.askForXml(url) };
   if (latest !== undefined || product.element !== null) return { ...offer, club: undefined };
   const included: Included[] = [];
-  for (const { id, name } of includedProducts(await readCatalogue(db), product.id).slice(0, MOST_INCLUDED))
+  for (const { id, name } of includedProducts(await readCatalogue(db), product.id).slice(0, MAX_INCLUDED))
     included.push({ id, name, latest: (await findOffered(db, id))?.version });
   return { ...offer, club: included.length > 0 ? included : undefined };
 }

@@ -158,7 +158,7 @@ export const moveIn: Translated<typeof en> = {
   wasUndone: 'Dieser Umzug wurde schon zurückgenommen.',
   fare: {
     title: 'Websites nach dem Umzug',
-    go: 'Wie es den Websites der Kunden geht',
+    go: 'Kommen die Websites der Kunden an?',
     about: (days) =>
       `Websites, die in den letzten ${days} Tagen gefragt haben. Jede zählt einmal, mit ihrer letzten Anfrage: nach der Adresse, die sie nennt, sonst nach Schlüssel und Netz.`,
     asked: 'Beantwortet und abgelehnt',

@@ -27,7 +27,7 @@ export const needsYou: Translated<typeof en> = {
       ? '1 Lizenz ist ausgesetzt, weil ihre Zahlung zurückgebucht wurde.'
       : `${written} Lizenzen sind ausgesetzt, weil ihre Zahlungen zurückgebucht wurden.`,
   spreading: (count, written) =>
-    `${written} ${count === 1 ? 'Schlüssel ist' : 'Schlüssel sind'} in vielen Händen.`,
+    `${written} ${count === 1 ? 'Schlüssel wird' : 'Schlüssel werden'} vermutlich geteilt.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
   webhooks: (count, written) =>
     `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,

@@ -375,7 +375,7 @@ export const orders: Translated<typeof english> = {
     rules: 'Was seine Ereignisse bewirken',
     rulesCaption: 'Eine Änderung gilt für Ereignisse ab jetzt. Stornieren ist endgültig.',
     ruleColumns: { event: 'Ereignis', effect: 'Wirkung' },
-    map: 'Was seine Artikel bedeuten',
+    map: 'Artikel und Tarife',
     mapCaption: 'Artikel in der Reihenfolge ihrer Zuordnung.',
     mapNone: 'Kein Artikel ist zugeordnet. Bestellungen, die einen nennen, warten.',
     mapColumns: { sku: 'Artikel', plan: 'Tarif', quantity: 'Eine Menge von drei heißt' },
@@ -391,7 +391,7 @@ export const orders: Translated<typeof english> = {
     removeBack: 'Behalten',
     removeSubmit: 'Shop löschen',
     catchUp: {
-      title: 'Was er meldete, als niemand hörte',
+      title: 'Verpasste Meldungen nachholen',
       at: 'Zuletzt nachgeholt',
       never: 'nie',
       until: 'Alles ist übernommen bis',

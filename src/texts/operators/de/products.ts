@@ -103,7 +103,7 @@ export const products: Translated<typeof en> = {
     countsHint: 'Websites nach ihrer Domain; die anderen für Software, die keine Website ist.',
     slots: 'Plätze',
     slotsHint:
-      'Wie viele jede Lizenz hat. 0: unbegrenzt. Sie begrenzen, was eine Erweiterung aktiviert. Joomlas Updater belegt keinen Platz: Updates bekommt jede Website, die den Schlüssel hat, und „Schlüssel in vielen Händen“ zeigt Schlüssel, die viele Websites teilen.',
+      'Wie viele jede Lizenz hat. 0: unbegrenzt. Sie begrenzen, was eine Erweiterung aktiviert. Joomlas Updater belegt keinen Platz: Updates bekommt jede Website, die den Schlüssel hat, und „Vermutlich geteilte Schlüssel“ zeigt Schlüssel, die viele Websites teilen.',
     runs: 'Läuft',
     durations: { '1y': '1 Jahr', '6m': '6 Monate', life: 'unbefristet', own: 'eine andere Zeit' },
     ownDuration: 'Andere Zeit',

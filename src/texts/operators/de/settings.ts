@@ -100,7 +100,7 @@ export const settings: Translated<typeof en> = {
       'Es wird versiegelt gespeichert und nie gezeigt. Leer: Das gespeicherte bleibt, für denselben Server, Port und Benutzer und dieselbe Verschlüsselung.',
     from: 'Absender',
     fromHint: 'Die E-Mail-Adresse, von der Mails kommen.',
-    untried: 'Speichern, obwohl er jetzt nicht erreichbar ist',
+    untried: 'Trotzdem speichern',
     submit: 'Versuchen und speichern',
     busy: 'Wird versucht...',
     refused: (why, said) =>
@@ -122,12 +122,7 @@ export const settings: Translated<typeof en> = {
   texts: {
     title: 'Texte der Mails',
     about: 'Die Texte, die mit diesem Programm kommen, und Ihre eigenen.',
-    own: (count, text) =>
-      count === 0
-        ? 'Alle, wie sie mit diesem Programm kommen.'
-        : count === 1
-          ? 'Ein eigener.'
-          : `${text} eigene.`,
+    own: (count, text) => (count === 0 ? 'Standardtexte' : count === 1 ? 'Ein eigener.' : `${text} eigene.`),
     go: 'Texte zeigen',
     caption: 'Nach Mail',
     columns: { name: 'Mail', language: 'Sprache', source: 'Text' },

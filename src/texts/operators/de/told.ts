@@ -2,7 +2,7 @@ import type { told as en } from '../en/told';
 import type { Translated } from '../../translated';
 import { counted } from '../../case';
 
-/** Reported sites: versions that customers' sites run, and keys in many hands. In German. */
+/** Reported sites: versions that customers' sites run, and keys that are probably shared. In German. */
 export const told: Translated<typeof en> = {
   button: 'Websites',
   title: (product) => `Websites mit ${product}`,
@@ -34,10 +34,10 @@ export const told: Translated<typeof en> = {
   },
   may: 'Ja',
   spreading: {
-    title: 'Schlüssel in vielen Händen',
+    title: 'Vermutlich geteilte Schlüssel',
     about: (factor) =>
       `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und dazu 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
-    none: 'Kein Schlüssel ist in vielen Händen.',
+    none: 'Kein Schlüssel ist vermutlich geteilt.',
     orders: {
       '-at': 'Neueste zuerst',
       at: 'Älteste zuerst',

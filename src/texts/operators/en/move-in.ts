@@ -159,7 +159,7 @@ export const moveIn = {
   /** the results of customers' sites after the move */
   fare: {
     title: 'Sites after the move',
-    go: 'How customers’ sites fare',
+    go: 'Do customers’ sites reach us?',
     about: (days: string) =>
       `Sites that asked in the last ${days} days. Each counts once, by its latest request: by the address that it told, or by its key and network.`,
     asked: 'Answered and refused',

@@ -26,7 +26,7 @@ export const needsYou = {
       ? '1 licence is suspended, because its payment was charged back.'
       : `${written} licences are suspended, because their payments were charged back.`,
   spreading: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'key is' : 'keys are'} in many hands.`,
+    `${written} ${count === 1 ? 'key is' : 'keys are'} probably shared.`,
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
   webhooks: (count: number, written: string) =>

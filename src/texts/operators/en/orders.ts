@@ -369,7 +369,7 @@ export const orders = {
     rules: 'What its events do',
     rulesCaption: 'A change counts for events from now on. Cancelling is final.',
     ruleColumns: { event: 'Event', effect: 'Effect' },
-    map: 'What its articles mean',
+    map: 'Articles and plans',
     mapCaption: 'Articles by the order they were mapped in.',
     mapNone: 'No article is mapped. Orders that name one wait.',
     mapColumns: { sku: 'Article', plan: 'Plan', quantity: 'A quantity of three is' },
@@ -384,7 +384,7 @@ export const orders = {
     removeBack: 'Keep it',
     removeSubmit: 'Remove the shop',
     catchUp: {
-      title: 'What it told while nobody heard',
+      title: 'Catch up on missed messages',
       at: 'Last caught up',
       never: 'never',
       until: 'All was taken until',

@@ -99,7 +99,7 @@ export const products = {
     countsHint: 'Websites by their domain; the others for software that is not a website.',
     slots: 'Slots',
     slotsHint:
-      'How many each licence has. 0: unlimited. They limit what an extension activates. Joomla’s updater takes no slot: updates go to every site that has the key, and “Keys in many hands” lists a key that many sites share.',
+      'How many each licence has. 0: unlimited. They limit what an extension activates. Joomla’s updater takes no slot: updates go to every site that has the key, and “Probably shared keys” lists a key that many sites share.',
     runs: 'Runs for',
     durations: { '1y': '1 year', '6m': '6 months', life: 'for life', own: 'another time' } as Record<
       string,

@@ -19,7 +19,7 @@ export const search = {
     site: ['Site', 'shop.example.com', 'the licences it is on, or that refused it'],
     ip: ['IP address', '198.51.100.23', 'what was asked from there'],
   } as Record<string, [what: string, example: string, finds: string]>,
-  notLogged: 'What you type is sent so that it stands in no address and in no log.',
+  notLogged: 'What you type is not logged.',
   notKept: 'the key you searched for is not shown or stored',
   foundAs: 'Found as',
   caption: (count: string) => `${count} shown, newest first.`,

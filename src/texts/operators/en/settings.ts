@@ -99,7 +99,7 @@ export const settings = {
       'It is stored sealed and never shown. Empty: the stored one stays, for the same server, port, encryption and user.',
     from: 'Sender',
     fromHint: 'The e-mail address that mails come from.',
-    untried: 'Save it although it cannot be reached now',
+    untried: 'Save it anyway',
     submit: 'Try and save',
     busy: 'Trying...',
     /** @param why a clause @param said the mail server's own text; empty: none */
@@ -123,11 +123,7 @@ export const settings = {
     title: 'Texts of mails',
     about: 'The texts that come with this program, and your own.',
     own: (count: number, text: string) =>
-      count === 0
-        ? 'All as they come with this program.'
-        : count === 1
-          ? 'One of your own.'
-          : `${text} of your own.`,
+      count === 0 ? 'Standard texts' : count === 1 ? 'One of your own.' : `${text} of your own.`,
     go: 'Show the texts',
     caption: 'By mail',
     columns: { name: 'Mail', language: 'Language', source: 'Text' },

@@ -1,6 +1,6 @@
 import { counted } from '../../case';
 
-/** Reported sites: versions that customers' sites run, and keys in many hands. */
+/** Reported sites: versions that customers' sites run, and keys that are probably shared. */
 export const told = {
   button: 'Sites',
   title: (product: string) => `Sites with ${product}`,
@@ -32,10 +32,10 @@ export const told = {
   },
   may: 'Yes',
   spreading: {
-    title: 'Keys in many hands',
+    title: 'Probably shared keys',
     about: (factor: string) =>
       `More networks downloaded by these keys in 30 days than their slots explain: more than ${factor} for each slot and 10 besides. Nothing is refused by it. Joomla’s updater takes no slot, so this list is the brake.`,
-    none: 'No key is in many hands.',
+    none: 'No key is probably shared.',
     orders: {
       '-at': 'The latest first',
       at: 'The earliest first',

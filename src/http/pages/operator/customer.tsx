@@ -381,7 +381,7 @@ function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
   );
 }
 
-/** What else is stored of one kind, in the fields of the export: each row is when it was, what it is, and all of it. */
+/** Shows the other stored rows of a kind, with the fields of the export: the time, a name, and the whole row. */
 function Stored({ name, rows }: { name: Section; rows: object[] }) {
   const { t, to, format } = useView();
   const texts = t.customers.one;

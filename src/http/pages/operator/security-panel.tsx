@@ -1,6 +1,6 @@
 import { readSecurityAdoption, type SecurityAdoption } from '../../../licensing/reported-sites';
 import { ButtonLink } from '../kit/fields';
-import { Note } from '../kit/note';
+import { NoteLine } from '../kit/note';
 import type { OperatorCall } from '../page';
 import { useView } from '../view';
 import { LONG_TIMEOUT_MS, loadOptional } from '../load-optional';
@@ -18,7 +18,7 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
   const { id, productId, version, notifiedAt } = release;
   const texts = t.releases.security;
   return (
-    <Note
+    <NoteLine
       kind={behind > 0 ? 'bad' : 'warn'}
       action={
         notifiedAt === null && mayWrite ? (
@@ -31,6 +31,6 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
         {texts.behindOf(format.number(behind), format.number(counted))}
       </a>
       . {notifiedAt === null ? null : texts.told(format.moment(notifiedAt))}
-    </Note>
+    </NoteLine>
   );
 }

@@ -171,7 +171,7 @@ export const releases = {
     downloads: 'Downloads since then',
     refusals: 'Refused since then',
     to: (percent: string) => `${percent} %`,
-    raise: (percent: string) => (percent === '100' ? 'Offer it to everybody' : `Offer it to ${percent} %`),
+    raise: (percent: string) => (percent === '100' ? 'Offer it to everyone' : `Offer it to ${percent} %`),
     stop: 'Stop...',
     hint: 'No site loses the version when the share grows. “Stop” withdraws the version.',
     field: 'Offer it to',

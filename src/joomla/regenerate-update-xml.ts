@@ -131,6 +131,6 @@ export async function readUpdateXmlState(
 
 function describeDifference(out: string, there: string | undefined): string {
   return there === undefined
-    ? `${out} does not exist, or this user cannot read it.`
+    ? `${out} does not exist, or cannot be read.`
     : `${out} does not match the versions that are published now.`;
 }

@@ -298,7 +298,7 @@ describe('a service process and the operator command on one SQLite file', () => 
     const settings = { LICENSING_DATABASE_URL: `sqlite:${path}` };
     await (await openMigrated(settings)).destroy();
     const first = await startServiceProcess(settings);
-    await expect(startServiceProcess(settings)).rejects.toThrow(`Another process serves ${path} already.`);
+    await expect(startServiceProcess(settings)).rejects.toThrow(`Another process already uses ${path}.`);
     await first.stop('SIGKILL');
     const second = await startServiceProcess(settings);
     expect(await second.stop()).toBe(0);

@@ -109,11 +109,11 @@ holdLock('licensing upgrade', new Date('2026-11-27T21:00:00Z'), '${lock}').then(
   test('a program that outlives it keeps the lock, and a program that it starts may take it', async () => {
     const lock = join(temporaryFolder(), 'lock');
     const nested = `const { holdLock } = require('${LOCK}'); holdLock('licensing setup', new Date(), '${lock}').then(() => console.log('held, too'))`;
-    const run = `const { run } = require('${MACHINE}'); const pass = heldLock();`;
+    const run = `const { runLine } = require('${MACHINE}'); const pass = heldLock();`;
     const first = holder(
       lock,
-      `${run} run([process.execPath, '-e', ${JSON.stringify(nested)}], { pass }).then(({ stdout }) => {
-        console.log(stdout); run(['sh', '-c', 'echo $$ > ${lock}.pid; exec sleep 60'], { pass }); });`,
+      `${run} runLine([process.execPath, '-e', ${JSON.stringify(nested)}], { pass }).then(({ stdout }) => {
+        console.log(stdout); runLine(['sh', '-c', 'echo $$ > ${lock}.pid; exec sleep 60'], { pass }); });`,
     );
     expect(await said(first)).toBe('held');
     expect(await said(first)).toBe('held, too');

@@ -201,7 +201,7 @@ describe('versions', () => {
     await pages.post(path, { changelog: 'Changed.' });
     expect((await releases()).find(({ version }) => version === '1.0.2')?.changelog).toBe('Changed.');
     const { html: csv } = await pages.get(`/releases.csv?product_id=${productId}`);
-    expect(csv.split('\r\n')[0]).toContain('"ID","Product","Version","State","Changes"');
+    expect(csv.split('\r\n')[0]).toContain('"ID","Product ID","Version","State","Changes"');
   });
 
   test('a stale update XML is reported, offered as a file, and written again', async () => {

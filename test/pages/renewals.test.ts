@@ -232,7 +232,7 @@ describe('a shop of two products', () => {
 
     const csv = (await pages.get('/not-renewed.csv?month=2026-10')).html.trim().split('\r\n');
     expect(csv).toHaveLength(3);
-    expect(csv[0]).toContain('"Licence","Customer","Product","Plan","Customer since","Ended"');
+    expect(csv[0]).toContain('"Licence ID","Customer","Product","Plan","Customer since","Ended"');
     expect(csv[1]).toContain(
       `${licenses.tried},"tried@example.com","Example Shop","Developer","2025-06-01T06:00:00.000Z","2026-10-20T06:00:00.000Z","2026-10-01T06:00:00.000Z",3,"2026-11-20T06:00:00.000Z",false`,
     );

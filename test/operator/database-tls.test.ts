@@ -144,7 +144,7 @@ describe('a server that demands TLS', () => {
       },
     });
     const message = await refusal({ LICENSING_DATABASE_URL: server.url });
-    expect(message).toContain('by TLS alone (ER_SECURE_TRANSPORT_REQUIRED)');
+    expect(message).toContain('accepts only TLS connections (ER_SECURE_TRANSPORT_REQUIRED)');
     expect(message).toContain('Turn TLS on in LICENSING_DATABASE_URL: ssl=require.');
     await server.stop();
   });

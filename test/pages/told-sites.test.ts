@@ -31,7 +31,7 @@ it('show who is behind, and lead from the overview to a new key that is mailed',
   const plan = await givePlan(db, { limit: 1 });
   await giveRelease(service, { version: '2.0.0' });
   expect(textOf((await pages.get('/products/42/sites')).html)).toContain('No site has told its version yet.');
-  expect(textOf((await pages.get('/spreading')).html)).toContain('No key is in many hands.');
+  expect(textOf((await pages.get('/spreading')).html)).toContain('No key seems to be shared.');
   expect((await pages.get('/products/42')).html).toMatch(/href="[^"]*\/products\/42\/sites"/);
 
   const { id } = await giveLicense(db, plan, { customer: 'jo@example.com' });
@@ -70,5 +70,5 @@ it('show who is behind, and lead from the overview to a new key that is mailed',
   const made = await pages.post(`/licenses/${id}/keys/${key}/new`, { overlap: '14d', mail: '1' });
   expect(made.status).toBe(200);
   expect(await db(table(db, 'outbox')).where({ license_id: id })).toMatchObject([{ type: 'license_key' }]);
-  expect(textOf((await pages.get('/spreading')).html)).toContain('No key is in many hands.');
+  expect(textOf((await pages.get('/spreading')).html)).toContain('No key seems to be shared.');
 });

@@ -1,7 +1,7 @@
 import { readChanges, type ChangeKind } from '../../../licensing/changelog';
 
 /** Shows the lines of a changelog, each with the word of its kind. @param words empty for a kind without a word */
-export function Changes({ changelog, words }: { changelog: string; words: Record<ChangeKind, string> }) {
+export function ChangeList({ changelog, words }: { changelog: string; words: Record<ChangeKind, string> }) {
   const changes = readChanges(changelog);
   if (changes.length === 0) return null;
   return (

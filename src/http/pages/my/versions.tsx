@@ -1,5 +1,5 @@
 import type { OfferedProduct, OfferedVersion } from '../../../selfservice/versions';
-import { Changes } from '../kit/changes';
+import { ChangeList } from '../kit/changes';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 import { DownloadButton } from './parts';
@@ -50,7 +50,7 @@ function Version({
           {format.bytes(size)}
         </span>
         {security ? <p class="strong">{t.my.security}</p> : null}
-        <Changes changelog={changelog} words={t.my.changes} />
+        <ChangeList changelog={changelog} words={t.my.changes} />
       </div>
       <div>
         {code === null ? (

@@ -6,7 +6,7 @@ import { readStatistics } from '../../../figures/statistics';
 import { releaseJson } from '../../../licensing/views';
 import { OperationError } from '../../../operations/kit/failures';
 import { csvRows } from '../csv';
-import { Changes } from '../kit/changes';
+import { ChangeList } from '../kit/changes';
 import { ButtonLink, Options } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import type { IconName } from '../kit/icons';
@@ -99,7 +99,7 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
                 {security ? <span class="sub">{texts.security.badge}</span> : null}
-                <Changes changelog={firstLines(changelog)} words={texts.changes} />
+                <ChangeList changelog={firstLines(changelog)} words={texts.changes} />
               </>
             ),
           },

@@ -37,7 +37,7 @@ export const told: Translated<typeof en> = {
     title: 'Vermutlich geteilte Schlüssel',
     about: (factor) =>
       `Mit diesen Schlüsseln wurde in 30 Tagen aus mehr Netzen heruntergeladen, als ihre Plätze erklären: mehr als ${factor} je Platz und dazu 10. Abgelehnt wird deshalb nichts. Joomlas Updater belegt keinen Platz, also ist diese Liste die Bremse.`,
-    none: 'Kein Schlüssel ist vermutlich geteilt.',
+    none: 'Kein Schlüssel scheint geteilt zu werden.',
     orders: {
       '-at': 'Neueste zuerst',
       at: 'Älteste zuerst',

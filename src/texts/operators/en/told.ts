@@ -35,7 +35,7 @@ export const told = {
     title: 'Probably shared keys',
     about: (factor: string) =>
       `More networks downloaded by these keys in 30 days than their slots explain: more than ${factor} for each slot and 10 besides. Nothing is refused by it. Joomla’s updater takes no slot, so this list is the brake.`,
-    none: 'No key is probably shared.',
+    none: 'No key seems to be shared.',
     orders: {
       '-at': 'The latest first',
       at: 'The earliest first',

@@ -60,7 +60,7 @@ it('show who is behind, and lead from the overview to a new key that is mailed',
   );
 
   const overview = await pages.get('/');
-  expect(textOf(overview.html)).toContain('1 key is in many hands.');
+  expect(textOf(overview.html)).toContain('1 key is probably shared.');
   const link = /href="[^"]*(\/licenses\/[^"]*\/new\?overlap=14d)"/.exec(
     (await pages.get('/spreading')).html,
   )?.[1];

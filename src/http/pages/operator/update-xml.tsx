@@ -77,7 +77,7 @@ export async function readOffer({ db, settings }: OperatorCall, product: Product
   return { ...offer, club: included.length > 0 ? included : undefined };
 }
 
-/** As the panel's colour says it: `unheard` while the address was not heard to answer. */
+/** Returns the state of the offer: `unheard` while no answer of the address is known. */
 function standing({ xml: { state, url }, reach }: Offer): 'written' | 'unheard' | 'stale' | 'not_set' {
   if (state !== 'written' || url === null) return state;
   if (reach === undefined) return 'unheard';

@@ -343,6 +343,7 @@ export const eraseCustomer: Task = async (desk) => {
   await hands.type(label(desk, t.customers.q), email);
   await hands.follow(button(desk, t.common.filter));
   await hands.follow(link(desk, email));
+  await hands.press(desk.page.locator('.head .menu > summary'));
   await hands.follow(link(desk, one.erase));
   await hands.type(label(desk, erasePage.confirm), 'somebody@else.example');
   await hands.follow(button(desk, erasePage.submit));

@@ -58,6 +58,6 @@ export const ViewProvider = ViewContext.Provider;
 /** Returns the request's view in any component of a page. */
 export function useView(): View {
   const view = useContext(ViewContext);
-  if (view === undefined) throw new Error('This component stands in no page.');
+  if (view === undefined) throw new Error('This component is rendered outside a page.');
   return view;
 }

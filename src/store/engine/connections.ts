@@ -10,7 +10,6 @@ import { isCertificationConflict, isLockConflict, isOutOfConnections } from './e
  * check in versions other than knex 3.3.0 (`query({ sql }, bindings, done)`; a transaction's client acquires its
  * connection) and mysql2 3.24.6 (a running statement fails with the error that its socket was destroyed with).
  */
-export type Pool = InstanceType<typeof knex.KnexPool<Connection>>;
 
 /** The parts of the driver's connection that this code and Knex use, and our own data about it. */
 export interface Connection {
@@ -61,6 +60,14 @@ export interface ConnectionSettings {
   lockPatience?: number | undefined;
 }
 
+/** A pool whose limits may change while it is in use: tarn leaves these fields to subclasses, and reads them at each use. */
+export class Pool extends knex.KnexPool<Connection> {
+  resize(max: number, idleTimeout: number): void {
+    this.max = max;
+    this.idleTimeoutMillis = idleTimeout;
+  }
+}
+
 interface PoolSettings {
   /** opens a connection; `onLost` is called when one of its statements has timed out */
   open: (onLost: OnLost) => Promise<Connection>;
@@ -104,7 +111,7 @@ export function openPool({
   /** Connections that are killing a lost one. If such a connection is lost too, it is not killed in turn. */
   const killing = new WeakSet<Connection>();
 
-  const pool: Pool = new knex.KnexPool<Connection>({
+  const pool: Pool = new Pool({
     min: 0,
     max: size(),
     idleTimeoutMillis: idleTimeout,

@@ -95,9 +95,7 @@ export function openMysqlPool(
     userLimit === 0 ? max : Math.min(max, Math.max(1, Math.floor(userLimit / 2 / processes)));
   const share = (among: number) => {
     processes = among;
-    // The pool reads these fields of tarn's class at each use.
-    const idleTimeoutMillis = userLimit === 0 && isService ? IDLE_MS : SHORT_IDLE_MS;
-    Object.assign(pool, { max: size(), idleTimeoutMillis });
+    pool.resize(size(), userLimit === 0 && isService ? IDLE_MS : SHORT_IDLE_MS);
   };
   const open = (location: ServerLocation, onLost?: OnLost) =>
     openConnection(

@@ -21,22 +21,22 @@ export interface Series {
   colour: BarColour;
 }
 
-/** The highest labels that fit side by side. */
+/** The highest number of labels that fit side by side. */
 const MAX_LABELS = 13;
-/** Of the width that a bar has. */
+/** The part of its column that a bar fills. */
 const FILLED = 0.56;
 
-/** Above a bar, where its number stands. */
+/** The height that is reserved for the number above a bar. */
 const NUMBER_HEIGHT = 16;
-/** Longer numbers stand above every other bar on a phone. */
+/** The longest number, in characters, that a phone shows above each bar. Longer ones are above every other bar. */
 const SHORT = 3;
 
 /**
- * Bars over time, from zero; several series are stacked. Up to 13 bars have their numbers on them, of more the highest is
- * named above. Without any number there is no chart.
- * @param empty what would stand there
- * @param says what the chart shows, in a sentence or two: it stands below and names the picture
- * @param axis below the bars: a label for each of at most 13, else those of the ends; by default the ends' own
+ * A bar chart over time. It begins at zero and stacks several series. Up to 13 bars have their numbers above them. If
+ * there are more, a line above the chart names the highest one. If every value is 0, `empty` is shown instead.
+ * @param says one or two sentences below the chart, which are also its accessible name
+ * @param axis the labels below up to 13 bars; with more bars, only the first and last label. By default those of the
+ * bars
  */
 export function BarChart({
   id,
@@ -56,16 +56,16 @@ export function BarChart({
   bars: Bar[];
   series: Series[];
   says: Child;
-  /** what a bar stands for: the title of the table's first column, such as `Day` */
+  /** the title of the table's first column, which names what a bar represents, such as `Day` */
   what: string;
-  /** of the table */
+  /** the table's caption */
   caption: string;
   empty: Child;
   axis?: string[];
   height?: number;
-  /** the table's, where it says more than the bars */
+  /** the table's numbers, if it has more columns than the chart has series */
   numbers?: TableNumbers;
-  /** false: a table with the numbers stands beside it */
+  /** false if a table next to the chart has the same numbers */
   hasTable?: boolean;
 }) {
   const { t, format } = useView();
@@ -149,7 +149,7 @@ function Stack({
       <title>{`${bar.label}: ${format.number(total)}`}</title>
       {bar.values.map((value, n) => {
         if (value === 0) return null;
-        // What is more than nothing is seen.
+        // Draw at least one pixel, so that a small value is visible.
         const tall = Math.max(1, (value / highest) * room);
         base -= tall;
         return (
@@ -195,7 +195,7 @@ interface TableNumbers {
   rows: { label: string; values: number[] }[];
 }
 
-/** A table of numbers, which stays one on a phone too. @param what the title of the first column */
+/** A table of numbers, which keeps its rows and columns on a phone. @param what the title of the first column */
 export function Numbers({
   titles,
   rows,
@@ -236,18 +236,18 @@ export function Numbers({
   );
 }
 
-/** The width of a month's name, and of a day, in per cent of the calendar's. */
+/** The width of a month's name, and that of a day, in percent of the calendar's width. */
 const NAMES_WIDTH = 24;
 const DAY_WIDTH = (100 - NAMES_WIDTH) / 31;
 const ROW_HEIGHT = 18;
 const DAY_HEIGHT = 14;
-/** Above none, days are drawn in as many shades. */
+/** The shades for days with a value above 0. */
 const SHADES = 4;
 
 /**
- * A calendar with a row for each month, and a shade for how much falls on a day.
- * @param days each from the first to the last, without those that have none
- * @param says what it shows, in a sentence or two: it stands below and names the picture
+ * A calendar (heat map) with a row for each month. The shade of a day shows its value.
+ * @param days the days with a value, in order; days without one may be missing
+ * @param says one or two sentences below the calendar, which are also its accessible name
  */
 export function DayCalendar({
   id,
@@ -267,7 +267,7 @@ export function DayCalendar({
   /** the title of the table's first column */
   what: string;
   series: string;
-  /** of the table */
+  /** the table's caption */
   caption: string;
 }) {
   const { t, format } = useView();
@@ -317,7 +317,7 @@ export function DayCalendar({
   );
 }
 
-/** With its year where that is another than in the row above. */
+/** Returns the name of a month, with its year if the row above is in another year. */
 function monthWithin(format: Format, month: string, above: string | undefined): string {
   const name = format.month(new Date(`${month}-01`));
   return month.slice(0, 4) === above?.slice(0, 4) ? name : `${name} ${month.slice(0, 4)}`;
@@ -359,17 +359,17 @@ function Day({
 export interface HorizontalBar {
   label: Child;
   value: number;
-  /** what the value is a part of: the bar is the part then; undefined: bars compare the values */
+  /** the total that the bar shows a part of; undefined if the bars compare the values with each other */
   of?: number;
   /** instead of the number */
   says?: Child;
 }
 
 /**
- * A table with a bar in each row. On a phone the bar stands below the two others, so the elements lose their meaning to
- * readers of the screen: the roles keep it.
- * @param columns the titles of what is counted, of the bar and of the number
- * @param empty what would stand there without a row
+ * A table with a bar in each row. On a phone, CSS moves the bar below the other two cells. This removes the table
+ * semantics for screen readers, so ARIA roles restore them.
+ * @param columns the column titles: of the label, of the bar, and of the number
+ * @param empty the text that is shown if there is no row
  */
 export function HorizontalBars({
   caption,

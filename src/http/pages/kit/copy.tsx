@@ -2,7 +2,10 @@ import type { Child } from 'hono/jsx';
 import { useView } from '../view';
 import { LineIcon } from './icons';
 
-/** A text to be copied or changed. The button needs the script, and is hidden without it. @param rows of more than one line */
+/**
+ * A text to copy or change. The button needs the script, and is hidden without it.
+ * @param rows above 1 for a text area
+ */
 export function CopyText({
   id,
   label,
@@ -17,9 +20,9 @@ export function CopyText({
   text: string;
   rows?: number;
   isCode?: boolean;
-  /** of a field in a form; only of more than one line */
+  /** the form field's name; only for a text area */
   name?: string;
-  /** beside the button */
+  /** further buttons, next to "Copy" */
   children?: Child;
 }) {
   const { t } = useView();

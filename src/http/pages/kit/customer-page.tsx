@@ -7,7 +7,7 @@ import { Mark } from './operator-page';
 import { Head } from './panel';
 import { SaidLine } from './said-line';
 
-/** A page of the customer, under the seller's name and picture. */
+/** The layout of a customer's page, with the seller's name and logo at the top. */
 export function CustomerPage({
   title,
   heading = title,
@@ -19,15 +19,15 @@ export function CustomerPage({
   children,
 }: {
   title: string;
-  /** on the page itself, where it is not the title of the window */
+  /** the title on the page itself, if the window has another one */
   heading?: Child;
   sub?: Child;
   actions?: Child;
-  /** beside the seller's name */
+  /** a button next to the seller's name */
   action?: Child;
-  /** where the seller helps */
+  /** the address of the seller's support */
   help?: string | null | undefined;
-  /** its parts stand apart */
+  /** true to separate the parts of the page with margins */
   stack?: boolean;
   children: Child;
 }) {

@@ -6,7 +6,10 @@ import { Icon } from './icons';
 /** The form around a field. */
 const FormContext = createContext(formState());
 
-/** A form that is sent by POST, with its one-time id. @param upload it has a file: the script shows its progress */
+/**
+ * A form that is sent by POST, with its one-time id (idempotency).
+ * @param upload true if it has a file, whose progress the script shows
+ */
 export function Form({
   path,
   form,
@@ -19,7 +22,7 @@ export function Form({
   path: string;
   form: FormState;
   upload?: boolean;
-  /** a script sends it, unless somebody came back to it */
+  /** true if a script submits the form at once, unless the user returned to its page */
   goesOn?: boolean | undefined;
   kind?: string;
   label?: string;
@@ -50,7 +53,7 @@ export function Form({
   );
 }
 
-/** The summary of what was refused, at the top of a form. */
+/** The error summary at the top of a refused form. */
 export function FormErrors({ form: { failure, value } }: { form: FormState }) {
   const { t, to } = useView();
   if (failure === undefined) return null;
@@ -87,7 +90,7 @@ export function FormErrors({ form: { failure, value } }: { form: FormState }) {
 }
 
 interface FieldProps {
-  /** by default the one around the field */
+  /** the form's state; by default that of the form around the field */
   form?: FormState;
   name: string;
   label: string;
@@ -95,7 +98,7 @@ interface FieldProps {
   required?: boolean;
 }
 
-/** Label, control, hint and what is wrong with it. */
+/** The frame of a form field: its label, control, hint and validation error. */
 function Frame({
   form = useContext(FormContext),
   name,
@@ -134,7 +137,7 @@ function described({ form = useContext(FormContext), name, hint }: FieldProps): 
   return { ...(error && { 'aria-invalid': 'true' }), ...(ids === '' ? {} : { 'aria-describedby': ids }) };
 }
 
-/** A field for a line of text. */
+/** A field for one line of text. */
 export function TextField({
   type = 'text',
   value = '',
@@ -144,7 +147,7 @@ export function TextField({
   ...field
 }: FieldProps & {
   type?: 'text' | 'email' | 'password' | 'number' | 'date' | 'url';
-  /** where nothing has been typed yet */
+  /** the initial value of a new form */
   value?: string | number;
   autocomplete?: string;
   inputmode?: 'numeric';
@@ -252,7 +255,7 @@ export function Checkbox({
   );
 }
 
-/** A choice of a few options that are all visible. */
+/** A radio group: a choice of a few options that are all visible. */
 export function Choices({
   form = useContext(FormContext),
   name,
@@ -284,7 +287,7 @@ export function Choices({
   );
 }
 
-/** The progress of a form's upload. Without script, it asks not to close the page. */
+/** The progress of a form's upload. Without script, it asks the user not to close the page. */
 export function UploadProgress() {
   const { upload } = useView().t.common;
   return (

@@ -5,7 +5,7 @@ import { LineIcon } from './icons';
 
 /** A filter of a list: a choice of `options`, or a field for text. */
 export interface FilterField {
-  /** also its name in the address */
+  /** the field's name, which is its parameter in the address too */
   name: string;
   label: string;
   value: string | undefined;
@@ -18,7 +18,7 @@ export interface FilterField {
 }
 
 /**
- * Returns the order of a list as a filter. The titles of the table do the same, where they are visible.
+ * Returns the order of a list as a filter. A table's column titles change the same order, if they are visible.
  * @param orders the names of the orders @param usual the list's own order
  */
 export function orderField<Sort extends string>(
@@ -174,7 +174,7 @@ function Choice({
   );
 }
 
-/** Ready filters of a list, each with the number of its rows. */
+/** Links to ready filters of a list (saved views), each with the number of its rows. */
 export function Views({
   label,
   views,
@@ -197,7 +197,7 @@ export function Views({
   );
 }
 
-/** Says that a filter matches nothing, and leads to the whole list. */
+/** The message that a filter matches nothing, with a link to the whole list. */
 export function NoMatch({ path, children }: { path: string; children: string }) {
   const { t, to } = useView();
   return (

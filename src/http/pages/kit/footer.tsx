@@ -3,7 +3,7 @@ import type { Language } from '../../../texts/language';
 import { THEMES, useView } from '../view';
 
 interface PreferencesProps {
-  /** the path that the choice is sent to */
+  /** the path that the form is sent to */
   preferences: string;
   /** the languages that the page can be read in, by code */
   languages: Record<string, { language: Language }>;

@@ -8,8 +8,9 @@ import { Panel } from './panel';
 /**
  * A page that is one form.
  *
- * With `danger` it asks before an action that cannot be taken back: its title is the question with the thing's name, and
- * `points` say what happens. The way back then never says "Cancel", which is the name of an action.
+ * With `danger`, it is a confirmation page for an action that cannot be undone. Its title is the question with the
+ * thing's name, and `points` list the consequences. Its back link is never called "Cancel", which is the name of an
+ * action.
  */
 export function FormPage({
   title,
@@ -30,29 +31,29 @@ export function FormPage({
   children,
   ...page
 }: Omit<OperatorPageProps, 'children' | 'about'> & {
-  /** what it is about, below the title */
+  /** the subject of the form, below the title */
   sub?: Child;
-  /** where the form is sent to */
+  /** the path that the form is sent to */
   path: string;
   form: FormState;
   upload?: boolean;
-  /** between the title and the form */
+  /** the parts between the title and the form */
   above?: Child;
   /** a paragraph above the fields */
   about?: Child;
-  /** what there is to know first, a sentence each */
+  /** consequences and conditions, one sentence each */
   points?: Child[];
   danger?: boolean;
-  /** undefined: there is nothing to send */
+  /** the button's text; undefined for a page without a submit button */
   submit: Child | undefined;
   busy?: string;
-  /** it is one of several steps: a script sends it, unless somebody came back to it */
+  /** true for one of several steps: a script submits it at once, unless the user returned to its page */
   goesOn?: boolean;
   /** further buttons */
   acts?: Child;
-  /** the way back, which says "Back" if it has no title of its own */
+  /** the path of the back link; its text is "Back" unless a title is passed */
   back?: string | [title: string, path: string];
-  /** below the form */
+  /** the parts below the form */
   below?: Child;
   /** the fields */
   children?: Child;

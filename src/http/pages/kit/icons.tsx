@@ -2,7 +2,7 @@ import { jsx } from 'hono/jsx';
 import { useView } from '../view';
 import type { LineIconName } from './line-icons';
 
-/** Filled shapes of 16 by 16 for states, in the colour of the text. Each is next to a word. */
+/** Filled shapes of 16 by 16 pixels for states, in the colour of the text. Each is next to a word. */
 const SHAPES = {
   yes: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm3.3 4.3L7 9.6 4.7 7.3 3.6 8.4 7 11.8l5.4-5.4Z',
   no: 'M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1ZM5.6 4.6l-1 1L7 8l-2.4 2.4 1 1L8 9l2.4 2.4 1-1L9 8l2.4-2.4-1-1L8 7Z',

@@ -3,7 +3,7 @@ import { TitledPage, type OperatorPageProps } from './operator-page';
 import { Panel } from './panel';
 import { Paging, Table, type PagingProps, type TableProps } from './table';
 
-/** A page that is one list: its filter, its table and the way to the rest of it. */
+/** A page that is one list: its filter, its table and its pagination. */
 export function ListPage<Row>({
   title,
   heading = title,
@@ -22,22 +22,22 @@ export function ListPage<Row>({
   ...table
 }: Omit<OperatorPageProps, 'children' | 'about'> &
   TableProps<Row> & {
-    /** on the page itself, where it is shorter than the title of the window */
+    /** the title on the page itself, if the window has a longer one */
     heading?: string;
     sub?: Child;
     actions?: Child;
-    /** between the title and the list */
+    /** the parts between the title and the list */
     above?: Child;
-    /** the list's own title */
+    /** the title of the list's panel */
     list?: string | undefined;
-    /** its form: what it finds replaces the table while somebody types */
+    /** the filter form: its results replace the table while the user types */
     filter?: Child;
-    /** what the table is filtered by, besides the fields of the form */
+    /** active filters that the form has no field for */
     tags?: Child;
     paging?: PagingProps;
-    /** what can be done with the rows: it is replaced with them */
+    /** the bulk actions for the rows, which are replaced together with the rows */
     bar?: Child;
-    /** at the end of the list's panel */
+    /** the footer of the list's panel */
     footer?: Child;
     below?: Child;
   }) {

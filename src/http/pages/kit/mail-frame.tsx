@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto';
 import type { Context } from '../../context';
 
-/** Shows a mail as its reader's box does. Nothing in it acts: the frame has no script, form or window, and no origin. */
+/**
+ * Shows a mail as a mail program does. The sandbox allows no scripts, forms or windows, and gives the frame no origin.
+ */
 export function MailFrame({ html, title }: { html: string; title: string }) {
-  // Without the target, a link would replace the mail by the browser's page about a forbidden frame.
+  // Without the target, a link would replace the mail with the browser's error page for a forbidden frame.
   const shown = html.replace('<head>', '$&<base target="_blank">');
   return <iframe class="mail-frame" sandbox="" srcdoc={shown} title={title} />;
 }
 
 /**
- * Allows the styles of this mail, each by its hash, in the policy of the page. The frame has the same policy, so it loads
- * nothing from another host.
+ * Allows the styles of this mail, each by its hash, in the policy of the page. The frame has the same policy, so it
+ * loads nothing from another host.
  */
 export function allowMailStyles(ctx: Context, html: string): void {
   const styles = html.match(/(?<=<style>)[^]*?(?=<\/style>)|(?<=\sstyle=")[^"]*/g);

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { LineIcon } from './icons';
 
-/** The menu of the less used actions of a row. @param label its name, with the row's */
+/** The menu of the less used actions of a row. @param label the accessible name, which contains the row's name */
 export function MoreMenu({ label, children }: { label: string; children: Child }) {
   return (
     <details class="menu">

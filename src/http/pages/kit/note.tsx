@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { Icon } from './icons';
 
-/** A line that asks for one thing, or says what went wrong. */
+/** A line that requests one action or reports one problem. */
 export function NoteLine({
   kind = 'warn',
   role,
@@ -10,7 +10,7 @@ export function NoteLine({
 }: {
   kind?: 'warn' | 'bad';
   role?: 'status' | 'alert';
-  /** its button */
+  /** the button or link of the requested action */
   action?: Child;
   children: Child;
 }) {

@@ -11,7 +11,7 @@ import { SaidLine } from './said-line';
 interface NavItem {
   path: string;
   icon: LineIconName;
-  /** the page of docs that helps with it */
+  /** the guide in docs for this part of the navigation */
   guide: string;
 }
 
@@ -45,7 +45,7 @@ export const GUIDES = Object.values(ITEMS).map(({ guide }) => guide);
 export interface OperatorPageProps {
   title: string;
   nav: NavName | undefined;
-  /** links to the pages above it */
+  /** the breadcrumbs: links to the pages above this one */
   crumbs?: [title: string, path: string][];
   /** the text in the search field */
   about?: string;
@@ -131,7 +131,7 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
   );
 }
 
-/** The link home: the seller's name, and what this is. */
+/** The link to the first page, with the seller's name and the name of the program. */
 function Brand() {
   const { t, to, shopName } = useView();
   const { brand } = t.common;
@@ -146,7 +146,7 @@ function Brand() {
   );
 }
 
-/** A mark from the first letter of a name. */
+/** A logo made from the first letter of a name. */
 export function Mark({ name }: { name: string }) {
   return (
     <span class="mark" aria-hidden="true">
@@ -235,7 +235,7 @@ function Account({ name }: { name: string }) {
   );
 }
 
-/** The list of the script's keys, which `?` opens. */
+/** The dialog with the keyboard shortcuts, which `?` opens. */
 function Keys() {
   const { common } = useView().t;
   return (

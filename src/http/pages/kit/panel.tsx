@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 
-/** A panel: the one surface of a page. @param aside a note or link at the right of its heading */
+/** A panel (card), the only surface of a page. @param aside a note or link at the right of its heading */
 export function Panel({
   id,
   title,
@@ -56,7 +56,7 @@ export function Head({ title, sub, actions }: { title: Child; sub?: Child; actio
   );
 }
 
-/** A list of labels with their values. An undefined fact is left out. */
+/** A description list of labels and their values. Undefined facts are omitted. */
 export function Facts({ facts }: { facts: (readonly [term: string, value: Child] | undefined)[] }) {
   return (
     <dl class="facts">
@@ -72,7 +72,7 @@ export function Facts({ facts }: { facts: (readonly [term: string, value: Child]
   );
 }
 
-/** The initials of a name: of its first and last word that begins with a capital letter. */
+/** An avatar with the initials of a name: those of its first and last word that begins with a capital letter. */
 export function Face({ name }: { name: string }) {
   const words = name.split(/[^\p{L}\p{M}]+/u).filter(Boolean);
   const capitalized = words.filter((word) => /^\p{Lu}/u.test(word));

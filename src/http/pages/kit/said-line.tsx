@@ -2,7 +2,7 @@ import { useView } from '../view';
 import { Icon, LineIcon } from './icons';
 import { NoteLine } from './note';
 
-/** The result of the action that led to this page. It remains until the next page. */
+/** The flash message (toast) with the result of the action that led to this page. It remains until the next page. */
 export function SaidLine() {
   const { t, to, path, said } = useView();
   if (said === undefined) return null;
@@ -16,7 +16,7 @@ export function SaidLine() {
       <div class="toast">
         <Icon name="yes" />
         <p role="status">{say(...said.values)}</p>
-        {/* The page without the message. The script only removes the message. */}
+        {/* Without script, the link loads the page without the message. The script only removes the message. */}
         <a href={to(path)} data-close aria-label={t.kit.close}>
           <LineIcon name="x" />
         </a>

@@ -6,7 +6,7 @@ export type LicenseStatus = 'active' | 'expired' | 'suspended' | 'revoked' | 'ca
 
 export type TagKind = 'ok' | 'warn' | 'bad' | 'off';
 
-/** A state as a pill: a shape and a word, and only then a colour. */
+/** A badge for a state. Its shape and its word are enough without the colour. */
 export function Tag({ kind, icon, children }: { kind: TagKind; icon: IconName; children: Child }) {
   return (
     <span class={kind === 'off' ? 'tag' : `tag tag-${kind}`}>
@@ -24,7 +24,7 @@ const LOOKS: Record<LicenseStatus, [TagKind, IconName]> = {
   cancelled: ['off', 'minus'],
 };
 
-/** A licence's status. @param says more than the status, such as the end */
+/** The badge of a licence's status. @param says a longer text instead of the status, such as one with the end */
 export function Status({ status, says }: { status: string; says?: string }) {
   const { t } = useView();
   const known = status as LicenseStatus;

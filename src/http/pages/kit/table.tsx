@@ -6,26 +6,27 @@ export interface Column<Row> {
   title: string;
   cell: (row: Row) => Child;
   /**
-   * `number`: at the right; `mono`: a part of a key; `long`: may break anywhere; `name`: what the row is called; `act`:
-   * buttons, which stand beside the others on a phone; `text`: a sentence, which takes what width there is; `time`: a day
-   * or a moment, in one line; `check`: a box to select the row
+   * `number`: aligned right. `mono`: a part of a key. `long`: may break anywhere. `name`: the row's name. `act`:
+   * buttons, which are at the right of the row on a phone. `text`: a sentence, which takes the remaining width. `time`:
+   * a day or a time, in one line. `check`: a box to select the row.
    */
   kind?: 'number' | 'mono' | 'long' | 'name' | 'act' | 'text' | 'time' | 'check' | undefined;
   /**
-   * In a small window: `beside` the row's first cell, or `hidden`; by default below it, with the column's title, which
-   * `bare` leaves out. `wide` is hidden there and where the navigation leaves a list of many columns too little room.
+   * The place in a small window. By default, the cell is below the row's first cell, with the column's title; `bare`
+   * omits that title. `beside`: next to the first cell. `hidden`: not shown. `wide`: also hidden in a larger window in
+   * which the navigation leaves a list of many columns too little room.
    */
   phone?: 'beside' | 'hidden' | 'bare' | 'wide' | undefined;
-  /** what the list is sorted by with this column, in its address */
+  /** the value of `sort` in the address, if the list can be sorted by this column */
   sort?: string | undefined;
 }
 
 /** The order of a list that can be sorted by some columns. */
 export interface Sorting {
   path: string;
-  /** of the list, without its order */
+  /** the query of the list's address, without its order */
   query: Query;
-  /** the name of a column's order, with `-` downwards; undefined: the list's own */
+  /** the `sort` of a column, with `-` for descending; undefined for the list's own order */
   by: string | undefined;
 }
 
@@ -42,19 +43,19 @@ const CLASSES = {
 const ON_PHONES = { beside: 'beside', hidden: 'lg', bare: '', wide: 'lg xl' };
 
 export interface TableProps<Row> {
-  /** names its order */
+  /** the caption, which names the order */
   caption: string;
-  /** undefined or false: not for who is signed in */
+  /** the columns; those that this user may not see are undefined or false */
   columns: (Column<Row> | undefined | false)[];
   rows: readonly Row[];
-  /** stands for the table where there are no rows */
+  /** the text instead of the table if there are no rows */
   empty: Child;
   sorting?: Sorting | undefined;
 }
 
 /**
- * A table. On a phone each row becomes a block, which loses the meaning of the elements to readers of the screen: the roles
- * keep it.
+ * A table. On a phone, CSS makes each row a block. This removes the table semantics for screen readers, so ARIA roles
+ * restore them.
  */
 export function Table<Row>({ caption, columns: given, rows, empty, sorting }: TableProps<Row>) {
   const columns = given.filter((one): one is Column<Row> => Boolean(one));
@@ -80,7 +81,7 @@ export function Table<Row>({ caption, columns: given, rows, empty, sorting }: Ta
   );
 }
 
-/** A column's title; of one that the list can be sorted by a link, which turns the order round when it is followed again. */
+/** A column's title. If the list can be sorted by the column, it is a link, which reverses the order the next time. */
 function HeadCell({ column, sorting }: { column: Column<never>; sorting: Sorting | undefined }) {
   const { t, to } = useView();
   const { title, sort, kind } = column;
@@ -138,7 +139,7 @@ export interface PagingProps {
   limit: number;
 }
 
-/** First and Next: cursors only go forward. */
+/** The pagination of a list: First and Next, because cursors only go forward. */
 export function Paging({ path, query, next, limit }: PagingProps) {
   const { t, to, format } = useView();
   if (next === null && query.after === undefined) return null;

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { TagKind } from './status';
 
-/** An event in a list of the class `tl`, which shows events on a line. */
+/** An event of a timeline, which is a list with the class `tl`. */
 export function TimelineItem({
   kind = 'off',
   icon,

@@ -1,8 +1,8 @@
 'use strict';
 /*
- * Sends a form automatically that is one of several steps:
+ * Submits a form at once if it is one of several steps, such as a bulk action:
  *   <form data-goes-on>
- * It does not do so when the user returned to its page.
+ * If the user returned to its page, the form waits for a click.
  */
 const step = document.querySelector('form[data-goes-on]');
 const [arrival] = performance.getEntriesByType('navigation');

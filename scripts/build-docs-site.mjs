@@ -1,10 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { Application, Converter, KindRouter, PageEvent, RendererEvent } from 'typedoc';
+import { fontFace, forOldBrowsers, LETTERS, withoutComments } from './page-style.mjs';
 
 /**
  * `npm run docs [FOLDER]`: builds a site with a search from the Markdown pages, in docs-site. It works from a file's
  * path, and requests nothing from other hosts. docs/README.md is its first page. Its headings divide the navigation.
+ * Its colours and its font are those of the operator's pages, from dist/pages.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -108,7 +110,20 @@ app.renderer.on(PageEvent.END, (page) => {
     // icons.js writes the icons into the page, because browsers do not load them from a file's path.
     .replace(/"[^"]*assets\/icons\.svg#/g, '"#');
 });
-app.renderer.on(RendererEvent.END, () => writeFileSync(join(out, 'assets/theme.js'), `${theme}\n`));
+app.renderer.on(RendererEvent.END, () => {
+  writeFileSync(join(out, 'assets/theme.js'), `${theme}\n`);
+  const built = join(root, 'dist/pages');
+  const names = Object.keys(LETTERS);
+  for (const file of [...names.map((name) => `${name}.woff2`), 'LICENSE-inter.txt'])
+    copyFileSync(join(built, file), join(out, 'assets', file));
+  const faces = names.map((name) => fontFace(name, `${name}.woff2`));
+  const sources = [
+    join(root, 'src/http/pages/style/10-tokens.css'),
+    join(import.meta.dirname, 'docs-site.css'),
+  ];
+  const css = sources.map((path) => readFileSync(path, 'utf8')).join('\n');
+  writeFileSync(join(out, 'assets/custom.css'), faces.join('') + forOldBrowsers(withoutComments(css)));
+});
 
 rmSync(out, { recursive: true, force: true });
 const project = await app.convert();

@@ -58,9 +58,12 @@ function addAdd(activation: Command): void {
           wanted,
         );
         if (status === 200)
-          throw new OperatorError(`${inBothForms(added.identifier)} is already activated on licence ${id}.`, {
-            code: 'CONFLICT',
-          });
+          throw new OperatorError(
+            `${inBothForms(added.identifier, license.plan.activationType)} is already activated on licence ${id}.`,
+            {
+              code: 'CONFLICT',
+            },
+          );
         const used = await countUsed(session, license);
         if (activationLimit !== 0 && used > activationLimit)
           session.output.note(
@@ -68,7 +71,7 @@ function addAdd(activation: Command): void {
           );
         session.output.print(
           added,
-          `${inBothForms(added.identifier)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
+          `${inBothForms(added.identifier, license.plan.activationType)} is activated on licence ${id}: ${support.slotsUsed(used, activationLimit)}.`,
         );
       }),
     );
@@ -86,12 +89,13 @@ function addRemove(activation: Command): void {
         const license = await licenseArgument(session.db, key);
         const { id } = license;
         const activation = await requireActivationOf(session.db, license, text);
-        const followers = (await listFollowers(session.db, activation)).map(inBothForms);
+        const written = (identifier: string) => inBothForms(identifier, license.plan.activationType);
+        const followers = (await listFollowers(session.db, activation)).map(written);
         const path = { id, activation_id: activation.id };
         const removed = await operate(session, activationOperations.removeLicenseActivation, { path });
         session.output.print(
           removed,
-          `${[inBothForms(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
+          `${[written(removed.identifier), ...followers].join(', ')} ${followers.length === 0 ? 'is' : 'are'} removed from licence ${id}: ${support.slotsUsed(await countUsed(session, license), license.activationLimit)}.`,
         );
       }),
     );

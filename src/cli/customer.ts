@@ -64,16 +64,16 @@ function addShow(customer: Command): void {
             formatTable(
               ['LICENCE', 'IDENTIFIER', 'NAME', 'IP', 'ACTIVATED'],
               [
-                ...shown.flatMap(({ id, activations: own }) =>
-                  own.map((one) => [id, inBothForms(one.identifier), one.name, one.ip, one.activated_at]),
+                ...shown.flatMap(({ id, activation_type: type, activations: own }) =>
+                  own.map((one) => [
+                    id,
+                    inBothForms(one.identifier, type),
+                    one.name,
+                    one.ip,
+                    one.activated_at,
+                  ]),
                 ),
-                ...seats.map((one) => [
-                  one.license_id,
-                  inBothForms(one.identifier),
-                  one.name,
-                  one.ip,
-                  one.activated_at,
-                ]),
+                ...seats.map((one) => [one.license_id, one.identifier, one.name, one.ip, one.activated_at]),
               ],
               'No activations.',
             ),
@@ -189,7 +189,7 @@ function toldSites(accesses: CustomerData['accesses']): string[] {
     site === null && installedVersion === null
       ? []
       : [
-          `${site === null ? 'a site' : inBothForms(site)}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
+          `${site === null ? 'a site' : inBothForms(site, 'domain')}${installedVersion === null ? '' : ` (${installedVersion} installed)`}`,
         ],
   );
   return told.length === 0 ? [] : ['', `Sites that downloads named: ${[...new Set(told)].join(', ')}`];

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { formatTimestamp } from '../base/days';
 import { isKeyActive, keysOf, type KeyUse, type LicenseKey } from '../licensing/license-keys';
 import type { License } from '../licensing/licenses';
+import { inBothForms } from '../licensing/core/identifiers';
 import { liveStatus } from '../licensing/core/states';
 import { keyJson } from '../licensing/views';
 import { licenseKeyOperations } from '../operations/license-keys';
@@ -169,14 +170,14 @@ function addEnd(key: Command): void {
     .addHelpText('after', '\nExample:\n  licensing license key end 12 34 --free')
     .action((given: string, keyId: number, { free = false }: { free?: boolean }, command: Command) =>
       withSession(command, async (session) => {
-        const { id } = await licenseArgument(session.db, given);
+        const { id, plan } = await licenseArgument(session.db, given);
         const wanted = { path: { id, key_id: keyId }, query: { free: free ? ('1' as const) : undefined } };
         const ended = await operate(session, licenseKeyOperations.removeLicenseKey, wanted);
         session.output.print(
           ended,
           [
             `Key ${keyId} of licence ${id} has ended.`,
-            ...ended.freed.map((one) => `${one} is removed.`),
+            ...ended.freed.map((one) => `${inBothForms(one, plan.activationType)} is removed.`),
           ].join('\n'),
         );
       }),

@@ -180,7 +180,7 @@ function describeSample({ before, after }: Sample): string {
     one === null ? 'new key' : one === TOO_SHORT ? 'a short key, unchanged' : `...${one}`;
   const there = `${before.id}: plan ${before.plan}, ${before.customer ?? 'no customer'}, ${before.status}, ends ${end(before.expiresAt)}, ${countOf(before.keys.length, 'key')}, ${countOf(before.sites.length, 'site')}`;
   const limit = after.activationLimit === 0 ? 'any number of' : after.activationLimit;
-  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map(inBothForms).join(', ')}`}`;
+  const here = `${after.product} / ${after.plan}, ${after.customer ?? 'no customer'}, ${after.status}, ends ${end(after.expiresAt)}, ${limit} slots, keys ${after.keys.map(hint).join(', ')}${after.sites.length === 0 ? '' : `, sites ${after.sites.map((site) => inBothForms(site, undefined)).join(', ')}`}`;
   return `  ${there}\n    -> ${here}`;
 }
 

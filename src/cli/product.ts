@@ -211,7 +211,7 @@ function addSites(product: Command): void {
             formatTable(
               ['SITE', 'VERSION', 'TOLD', 'LICENCE', 'CUSTOMER', 'MAY UPDATE'],
               found.sites.map((one) => [
-                inBothForms(one.site),
+                inBothForms(one.site, 'domain'),
                 one.version,
                 one.at,
                 one.license_id,

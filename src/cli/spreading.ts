@@ -31,7 +31,9 @@ export function addSpreadingCommand(program: Command): void {
                 one.networks,
                 one.most,
                 one.at,
-                [...new Set(one.sites.map(({ site }) => inBothForms(site)))].slice(0, 3).join(', ') || null,
+                [...new Set(one.sites.map(({ site }) => inBothForms(site, 'domain')))]
+                  .slice(0, 3)
+                  .join(', ') || null,
               ]),
               'No key seems to be shared.',
             ),

@@ -29,7 +29,7 @@ export function licenseTable(licenses: License[], now: Date): string {
 /** Formats a table of a licence's activations. */
 export function activationTable(
   activations: ReturnType<typeof activationJson>[],
-  { mainKeyId }: Pick<License, 'mainKeyId'>,
+  { mainKeyId, plan }: Pick<License, 'mainKeyId' | 'plan'>,
 ): string {
   const withFree = activations.some(({ free }) => free);
   const withKeys = activations.some(({ key_id: key }) => key !== mainKeyId);
@@ -42,7 +42,7 @@ export function activationTable(
       ...(withHolds ? ['HELD UNTIL'] : []),
     ],
     activations.map((one) => [
-      ...[inBothForms(one.identifier), one.name, one.ip, one.activated_at],
+      ...[inBothForms(one.identifier, plan.activationType), one.name, one.ip, one.activated_at],
       ...(withFree ? [one.free ? 'free' : 'one'] : []),
       ...(withKeys ? [one.key_id === mainKeyId ? 'main' : one.key_id] : []),
       ...(withHolds ? [one.held_until] : []),

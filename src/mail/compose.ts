@@ -390,8 +390,11 @@ async function contentOf(
         text: type,
         values: {
           ...validityOf(license, language, now),
-          site: inBothForms(site ?? '-'),
-          test_sites: testSites.length === 0 ? undefined : testSites.map(inBothForms).join(', '),
+          site: inBothForms(site ?? '-', license.plan.activationType),
+          test_sites:
+            testSites.length === 0
+              ? undefined
+              : testSites.map((one) => inBothForms(one, license.plan.activationType)).join(', '),
         },
       };
   }

@@ -62,6 +62,8 @@ export interface MyKey {
 export interface MySite {
   id: number;
   identifier: string;
+  /** the type of the licence's plan */
+  activationType: string;
   name: string | null;
   activatedAt: Date;
   /** true if it takes no slot */
@@ -153,7 +155,7 @@ export async function readByMail(
         .filter(({ licenseId }) => licenseId === id)
         .map((key) => toMyKey(key, license, slots.get(id), keySecret))
         .sort((a, b) => Number(b.isMain) - Number(a.isMain)),
-      sites: { newest: newest.map(toMySite), total },
+      sites: { newest: newest.map((site) => toMySite(site, license)), total },
       removals: removalQuotaOf(plans.get(plan.id)?.selfServiceMoves ?? 0, removed.get(id) ?? []),
       downloads: await findDownloads(ofLicense, covered, finders, { network, now }),
       renewUrl: covered[0]?.renewUrl ?? null,
@@ -214,8 +216,11 @@ function toMyKey(
   };
 }
 
-function toMySite({ id, identifier, name, activatedAt, free, heldUntil }: StoredActivation): MySite {
-  return { id, identifier, name, activatedAt, free, heldUntil };
+function toMySite(
+  { id, identifier, name, activatedAt, free, heldUntil }: StoredActivation,
+  { plan: { activationType } }: Pick<License, 'plan'>,
+): MySite {
+  return { id, identifier, activationType, name, activatedAt, free, heldUntil };
 }
 
 function attentionTo({ standing }: LicenseStanding, now: Date): Attention | null {
@@ -244,7 +249,7 @@ export async function readMySite(
   const allowed = (await listPlans(db)).find(({ id }) => id === license.plan.id)?.selfServiceMoves ?? 0;
   const removed = (await findRemovals(db, [licenseId], now)).get(licenseId) ?? [];
   const followers = await listFollowers(db, site);
-  return { license, site: toMySite(site), removals: removalQuotaOf(allowed, removed), followers };
+  return { license, site: toMySite(site, license), removals: removalQuotaOf(allowed, removed), followers };
 }
 
 /** Returns an open key of a licence of this address, for the confirmation before it is replaced. */
@@ -265,7 +270,6 @@ export async function readMyKey(
 export interface MySites extends Page<MySite> {
   product: string;
   plan: string;
-  activationType: string;
 }
 
 /**
@@ -281,14 +285,18 @@ export async function listMySites(
   const license = await findTheirs(db, email, licenseId);
   if (license === undefined) return undefined;
   const [before] = readCursor<[number]>(after, [isCursorId]) ?? [];
-  const { activationType, name: plan } = license.plan;
   const rows = await searchActivations(db, [licenseId], {
     ...searchFor(q),
     order: newestBefore(before),
     limit: limit + 1,
   });
   const { items, next } = toPage(rows, limit, ({ id }) => [id]);
-  return { items: items.map(toMySite), next, product: license.product.name, plan, activationType };
+  return {
+    items: items.map((site) => toMySite(site, license)),
+    next,
+    product: license.product.name,
+    plan: license.plan.name,
+  };
 }
 
 function newestBefore(id: number | undefined): SiteOrder {
@@ -324,12 +332,12 @@ export async function findMySite(
   const byId = new Map(licenses.map((license) => [license.id, license]));
   return {
     items: shown.map((activation) => {
-      const { product, plan } = byId.get(activation.licenseId) as License;
+      const license = byId.get(activation.licenseId) as License;
       return {
         licenseId: activation.licenseId,
-        product: product.name,
-        plan: plan.name,
-        site: toMySite(activation),
+        product: license.product.name,
+        plan: license.plan.name,
+        site: toMySite(activation, license),
       };
     }),
     more: found.length > MAX_FOUND,
@@ -344,16 +352,17 @@ export async function mySiteRows(
   email: string,
   licenseId: number,
 ): Promise<AsyncGenerator<MySite> | undefined> {
-  return (await findTheirs(db, email, licenseId)) && siteRows(db, licenseId);
+  const license = await findTheirs(db, email, licenseId);
+  return license && siteRows(db, license);
 }
 
-async function* siteRows(db: Db, licenseId: number): AsyncGenerator<MySite> {
+async function* siteRows(db: Db, license: License): AsyncGenerator<MySite> {
   for (let before: number | undefined; ;) {
-    const rows = await searchActivations(db, [licenseId], {
+    const rows = await searchActivations(db, [license.id], {
       order: newestBefore(before),
       limit: CSV_PAGE,
     });
-    yield* rows.map(toMySite);
+    yield* rows.map((site) => toMySite(site, license));
     if (rows.length < CSV_PAGE) return;
     before = rows.at(-1)?.id;
   }

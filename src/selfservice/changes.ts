@@ -34,6 +34,7 @@ export interface Changing {
 interface FreedSite extends Pick<Removals, 'left' | 'nextAt'> {
   /** the removed identifier */
   freed: string;
+  activationType: string | undefined;
 }
 
 /**
@@ -79,7 +80,12 @@ export function freeMySite(
       return { refused: 'ACTIVATION_HELD', heldUntil: removed.heldUntil ?? now };
     await queue?.(trx, { type: 'site_removed', licenseId, site: identifier, testSites });
     const after = await readRemovals();
-    return { freed: identifier, left: after.left, nextAt: after.nextAt };
+    return {
+      freed: identifier,
+      activationType: plan?.activationType,
+      left: after.left,
+      nextAt: after.nextAt,
+    };
   });
 }
 

@@ -64,7 +64,8 @@ export function pageFacts<Facts extends object>(facts: Facts, language: Operator
 /** Writes sites in both forms, and reasons and actors as text. */
 export function inWords<Facts extends object>(facts: Facts, language: OperatorLanguage): Facts {
   return rewritten(facts, (name, value) => {
-    if (SITES.has(name)) return inBothForms(value);
+    if (name === 'identifier') return inBothForms(value, undefined);
+    if (SITES.has(name)) return inBothForms(value, 'domain');
     if (name === 'reason') return reasonInWords(value, OPERATORS[language]);
     return name === 'actor' ? value.replace(/^(?:operator|token|shop):/, '') : value;
   });
@@ -92,7 +93,7 @@ function rewritten<Facts extends object>(
   ) as Facts;
 }
 
-const SITES = new Set(['identifier', 'site', 'free', 'holders']);
+const SITES = new Set(['site', 'free', 'holders']);
 const DAYS = new Set([
   'expires_at',
   'expired_at',

@@ -489,9 +489,19 @@ describe.each(ONE_KIND)('on %s', (kind) => {
           now,
           queue: (_trx, mail) => Promise.resolve(mails.push(mail)),
         });
-      expect(await free('a.example', NOW)).toEqual({ freed: 'a.example', left: 2, nextAt: days(30) });
+      expect(await free('a.example', NOW)).toEqual({
+        freed: 'a.example',
+        activationType: 'domain',
+        left: 2,
+        nextAt: days(30),
+      });
       expect(await free('b.example', days(9))).toMatchObject({ left: 1, nextAt: days(30) });
-      expect(await free('c.example', days(10))).toEqual({ freed: 'c.example', left: 0, nextAt: days(30) });
+      expect(await free('c.example', days(10))).toEqual({
+        freed: 'c.example',
+        activationType: 'domain',
+        left: 0,
+        nextAt: days(30),
+      });
       const refused = { refused: 'NO_MOVES_LEFT', nextAt: days(30) };
       expect(await free('d.example', days(29))).toEqual(refused);
       // The limit belongs to the page: removals by the seller and by the client's own call ignore it, and do not count.
@@ -501,7 +511,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         'e.example',
         byOperator,
       );
-      expect(await free('d.example', days(30))).toEqual({ freed: 'd.example', left: 0, nextAt: days(39) });
+      expect(await free('d.example', days(30))).toEqual({
+        freed: 'd.example',
+        activationType: 'domain',
+        left: 0,
+        nextAt: days(39),
+      });
       expect(mails).toEqual(
         ['a', 'b', 'c', 'd'].map((name) => ({
           ...{ type: 'site_removed', licenseId: license.id, site: `${name}.example`, testSites: [] },
@@ -567,7 +582,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
         freeMySite(service.db, STUDIO, license.id, (await siteNamed(license, identifier)).id, { now: NOW });
       expect(await free('shop.net')).toEqual({ refused: 'NO_MOVES_LEFT', nextAt: null });
       expect(await free('staging.shop.net')).toEqual({
-        ...{ freed: 'staging.shop.net', left: 0 },
+        ...{ freed: 'staging.shop.net', activationType: 'domain', left: 0 },
         nextAt: null,
       });
       await editPlan(service.db, none, { selfServiceMoves: 2 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Settings } from '../../src/settings/config';
+import { inBothForms } from '../../src/licensing/core/identifiers';
 import { NOW, startManaged, type Managed } from '../support/manage';
 import { eventually, temporaryFolder } from '../support/processes';
 import { operator } from '../support/operator';
@@ -27,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-async function give(customer = EMAIL) {
-  const license = await giveLicense(service.db, plan, { customer }, NOW);
+async function give(customer = EMAIL, planId = plan) {
+  const license = await giveLicense(service.db, planId, { customer }, NOW);
   const activate = (identifier: string) =>
     service.write.ok(`POST /licenses/${license.id}/activations`, { identifier }, 201);
   const siteId = async (identifier: string) =>
@@ -144,6 +145,66 @@ describe('an international name is written in both forms, and stored as DNS has 
     });
     expect(refused.status).toBe(400);
     expect(refused.html).toContain('value="xn--kln-sna.net"');
+  });
+});
+
+describe('a name that is not a site is written once', () => {
+  it.each([
+    ['jörg.müller', undefined, 'jörg.müller'],
+    ['jörg.müller', 'domain', 'jörg.müller (xn--jrg-sna.xn--mller-kva)'],
+    ['jörg.müller.de', 'seat', 'jörg.müller.de'],
+    [STORED, 'seat', STORED],
+    [STORED, undefined, BOTH],
+    [WRITTEN, undefined, BOTH],
+    ['xn--mnchen-3ya.local', 'domain', 'münchen.local (xn--mnchen-3ya.local)'],
+    ['xn--mnchen-3ya.local', undefined, 'xn--mnchen-3ya.local'],
+    ['https://büro.local/x', undefined, 'https://büro.local/x (xn--bro-hoa.local)'],
+    ['büro.github.io', undefined, 'büro.github.io (xn--bro-hoa.github.io)'],
+  ])('%p as %p', (identifier, type, written) => expect(inBothForms(identifier, type)).toBe(written));
+
+  it('such as a user who has a seat, on pages and by the command', async () => {
+    const email = 'seats@example.com';
+    const own = { type: 'seat', limit: 1, selfServiceMoves: 3 } as const;
+    const license = await give(email, await givePlan(service.db, own, NOW));
+    const [seat, other] = ['jörg.müller', 'jürgen.groß.de'];
+    await license.activate(seat);
+    await fetch(`${service.url}${PREFIX}/licenses/activate`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ license_key: license.key, identifier: 'jörg.meier' }),
+    });
+    const { run } = operator(settings);
+    const id = String(license.id);
+    await eventually(async () => expect((await run(['why', `id:${id}`])).stdout).toContain('jörg.meier'));
+    const pages = await pagesClient(service);
+    const customer = await customerClient(service, { email });
+    const site = await license.siteId(seat);
+    const texts = [
+      ...(await Promise.all(
+        ['', '/history', '/requests', '/cancel', '/sites'].map(
+          async (path) => (await pages.get(license.path + path)).html,
+        ),
+      )),
+      ...(await Promise.all(
+        ['/my/mail', `/my${license.path}/sites`, `/my${license.path}/sites/${site}/remove`].map(
+          async (path) => (await customer.get(path)).html,
+        ),
+      )),
+      ...(await Promise.all(
+        [
+          ['why', `id:${id}`],
+          ['activation', 'list', id],
+          ['customer', 'show', email],
+        ].map(async (args) => (await run(args)).stdout),
+      )),
+      (await customer.send(`/my${license.path}/sites/${site}/remove`)).html,
+      (await pages.send(`${license.path}/sites/add`, { identifier: other })).html,
+      (await run(['activation', 'remove', id, other])).stdout,
+    ];
+    for (const text of texts) {
+      expect(text).toMatch(/jörg|jürgen/);
+      expect(text).not.toContain('xn--');
+    }
   });
 });
 

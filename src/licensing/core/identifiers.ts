@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import ipaddr from 'ipaddr.js';
+import { parse } from 'tldts';
 import { ACTIVATION_TYPES } from '../../store/words';
 import { MAX_IDENTIFIER_LENGTH } from './columns';
 import { containsKey } from './keys';
@@ -41,15 +42,23 @@ export function normalizedForms(text: string): NormalizedForms {
 }
 
 /**
- * Writes an identifier for people, followed by a different stored form: `münchen.de (xn--mnchen-3ya.de)`. No text shows
- * the first form alone, because all its letters may look like others (`аррӏе.com`).
+ * Writes an identifier for people. A site is followed by a different stored form: `münchen.de (xn--mnchen-3ya.de)`. No text
+ * shows its first form alone, because all its letters may look like others (`аррӏе.com`).
  * @param identifier in its stored form, or as a client sent it
+ * @param type the plan's activation type. If it is undefined, a URL or a name with a public suffix is a site, unlike `jörg.müller`
  */
-export function inBothForms(identifier: string): string {
+export function inBothForms(identifier: string, type: string | undefined): string {
+  if (!(type === undefined ? isSurelySite(identifier) : type === 'domain')) return identifier;
   const isSent = /^[^\s@]+\.[^\s@]+$/.test(identifier) && /[^ -~]/.test(identifier);
   const stored = (isSent ? normalizeIdentifier('domain', identifier) : undefined) ?? identifier;
   const written = isSent ? identifier : toDisplayForm(identifier);
   return written === stored ? identifier : `${written} (${stored})`;
+}
+
+function isSurelySite(identifier: string): boolean {
+  if (/^https?:\/\//i.test(identifier)) return true;
+  const { isIcann, isPrivate } = parse(identifier, { allowPrivateDomains: true, validateHostname: false });
+  return isIcann === true || isPrivate === true;
 }
 
 /** Returns a name unchanged if it mixes Latin letters with others in a label, because it may look like another name. */

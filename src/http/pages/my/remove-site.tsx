@@ -28,7 +28,8 @@ async function ask(call: MailCall): Promise<PageResponse> {
   if (removals.left === 0 && !site.free)
     return notRemoved(call, { license, site }, sentences.noMovesLeft({ ...removals, activationType }), 409);
   const left = { ...quotaAfterRemoval(removals, now), activationType };
-  const name = inBothForms(site.identifier);
+  const written = (identifier: string) => inBothForms(identifier, activationType);
+  const name = written(site.identifier);
   const title = sites.ask(name);
   return {
     page: (
@@ -37,7 +38,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
           <ul>
             <li>{site.free ? sites.takesNoSlot : `${sites.freeAtOnce} ${sentences.removalsLeft(left)}`}</li>
             {followers.length === 0 ? null : (
-              <li>{sites.goWithIt(followers.length, followers.map(inBothForms).join(', '))}</li>
+              <li>{sites.goWithIt(followers.length, followers.map(written).join(', '))}</li>
             )}
             <li>{sites.stays}</li>
           </ul>
@@ -69,7 +70,7 @@ async function notRemoved(
   status: number,
 ): Promise<PageResponse> {
   const supportUrl = (await readCatalogue(db)).get(license.product.id)?.supportUrl ?? null;
-  const title = view.t.my.sites.ask(inBothForms(site.identifier));
+  const title = view.t.my.sites.ask(inBothForms(site.identifier, license.plan.activationType));
   return {
     page: (
       <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
@@ -89,5 +90,9 @@ async function remove(call: MailCall): Promise<PageResponse> {
   const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done('/my/mail', 'mySiteRemoved', view.t.sentences.siteRemoved({ site: inBothForms(freed.freed) }));
+  return done(
+    '/my/mail',
+    'mySiteRemoved',
+    view.t.sentences.siteRemoved({ site: inBothForms(freed.freed, freed.activationType) }),
+  );
 }

@@ -4,6 +4,8 @@ import type { MySite } from '../../../selfservice/by-mail';
 import { Table, type Column } from '../kit/table';
 import { useView } from '../view';
 
+const nameOf = ({ identifier, activationType }: MySite) => inBothForms(identifier, activationType);
+
 /** Sites of the customer, wherever they are listed. */
 export function SiteTable<Site extends MySite>({
   caption,
@@ -34,7 +36,7 @@ export function SiteTable<Site extends MySite>({
       rows={sites}
       empty={empty}
       columns={[
-        { title: texts.site, kind: 'name', cell: ({ identifier }) => inBothForms(identifier) },
+        { title: texts.site, kind: 'name', cell: nameOf },
         ...more,
         {
           title: texts.label,
@@ -60,7 +62,7 @@ export function SiteTable<Site extends MySite>({
               <a
                 class="btn btn-sm"
                 href={to(`/my/licenses/${licenseOf(site)}/sites/${site.id}/remove`)}
-                aria-label={texts.removeThe(inBothForms(site.identifier))}
+                aria-label={texts.removeThe(nameOf(site))}
               >
                 {texts.remove}
               </a>

@@ -160,7 +160,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
                   {
                     title: texts.seatColumns.identifier,
                     kind: 'name',
-                    cell: ({ identifier }) => inBothForms(identifier),
+                    cell: ({ identifier }) => identifier,
                   },
                   { title: texts.seatColumns.label, cell: ({ name }) => name ?? t.common.none },
                   {
@@ -404,7 +404,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
             cell: (row) => {
               const type = row.type && (mailTypes[row.type] ?? row.type);
               const of = row.order ?? type ?? row.email ?? row.description ?? row.version ?? row.network;
-              const label = [row.shop ?? (row.site && inBothForms(row.site)), of].filter(Boolean);
+              const label = [row.shop ?? (row.site && inBothForms(row.site, 'domain')), of].filter(Boolean);
               const shown = label.length === 0 ? texts.sections[name] : label.join(' ');
               return name === 'orders' ? <a href={to(`/orders/${row.id}`)}>{shown}</a> : shown;
             },

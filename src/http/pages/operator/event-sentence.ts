@@ -49,7 +49,7 @@ function changeOf(
   const slots = (value: unknown) =>
     value === 0 ? common.unlimited : typeof value === 'number' ? format.number(value) : common.none;
   const plan = (id: unknown) => plans.get(Number(id)) ?? text(id);
-  const identifier = inBothForms(text(is.identifier) || text(was.identifier));
+  const identifier = inBothForms(text(is.identifier) || text(was.identifier), activationType);
   switch (action) {
     case 'issue':
       return history.issued(text(is.reference));

@@ -78,7 +78,7 @@ async function ask(
           first === undefined
             ? texts.noSites
             : count === 1
-              ? texts.oneSite(inBothForms(first.identifier))
+              ? texts.oneSite(inBothForms(first.identifier, plan.activationType))
               : texts.sites(format.number(count), t.common.sites(plan.activationType)),
           texts.noMail,
           ...(isRevoke ? [] : [reference === null ? texts.noOrder : texts.order(reference)]),

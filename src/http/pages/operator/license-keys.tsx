@@ -212,7 +212,10 @@ function KeySites({ license, sites }: { license: License; sites: string[] }) {
   if (sites.length === 0) return null;
   return (
     <>
-      {sites.slice(0, KEY_SITES).map(inBothForms).join(', ')}
+      {sites
+        .slice(0, KEY_SITES)
+        .map((site) => inBothForms(site, license.plan.activationType))
+        .join(', ')}
       {sites.length > KEY_SITES ? (
         <>
           {' '}

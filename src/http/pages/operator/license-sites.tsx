@@ -120,7 +120,12 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
   const { activationsUsed, activationLimit } = await licenseOf(call);
   const limit = slotsInWords(call.view, activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(pathOf(license), 'licenseSiteAdded', inBothForms(added.identifier), used);
+  return done(
+    pathOf(license),
+    'licenseSiteAdded',
+    inBothForms(added.identifier, license.plan.activationType),
+    used,
+  );
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
@@ -129,11 +134,13 @@ async function remove(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   return unlessGone(pathOf(license), async () => {
     const site = await findActivation(call.db, license.id, { id });
     if (site === undefined) throw notFound('activation');
-    const followers = (await listFollowers(call.db, site)).map(inBothForms).join(', ');
+    const { activationType } = license.plan;
+    const written = (identifier: string) => inBothForms(identifier, activationType);
+    const followers = (await listFollowers(call.db, site)).map(written).join(', ');
     const path = { id: license.id, activation_id: id };
     await act(call, sent, activationOperations.removeLicenseActivation, { path });
     const free = site.free ? 'free' : '';
-    return done(pathOf(license), 'licenseSiteRemoved', inBothForms(site.identifier), free, followers);
+    return done(pathOf(license), 'licenseSiteRemoved', written(site.identifier), free, followers);
   });
 }
 
@@ -232,7 +239,7 @@ function siteTable(
         title: thingsOf(view, license).one,
         kind: 'name',
         sort: 'identifier',
-        cell: ({ identifier }) => inBothForms(identifier),
+        cell: ({ identifier }) => inBothForms(identifier, license.plan.activationType),
       },
       {
         title: texts.label,
@@ -263,7 +270,7 @@ function siteTable(
               label={
                 <>
                   {texts.remove}
-                  <span class="visually-hidden"> {inBothForms(identifier)}</span>
+                  <span class="visually-hidden"> {inBothForms(identifier, license.plan.activationType)}</span>
                 </>
               }
             />

@@ -53,7 +53,7 @@ function seenSentence({ t, format }: View, { at, site, ip, installed, asked }: L
       ? ip === null
         ? texts.seen(when)
         : texts.from(when, ip)
-      : texts.on(when, inBothForms(site));
+      : texts.on(when, inBothForms(site, 'domain'));
   if (installed !== null) return texts.withVersion(where, installed);
   return asked === null ? `${where}.` : texts.asking(where, asked);
 }

@@ -280,7 +280,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
               facts.installed,
               extras.told.map(({ site, version, at }) => (
                 <div>
-                  {facts.runs(version, inBothForms(site))} <Beside>{format.localDay(at)}</Beside>
+                  {facts.runs(version, inBothForms(site, 'domain'))} <Beside>{format.localDay(at)}</Beside>
                 </div>
               )),
             ],

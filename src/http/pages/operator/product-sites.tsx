@@ -109,7 +109,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
           counted === 0 ? texts.none : version === undefined ? texts.noneBehind : texts.noneWith(version)
         }
         columns={[
-          { title: columns.site, kind: 'name', cell: ({ site }) => inBothForms(site) },
+          { title: columns.site, kind: 'name', cell: ({ site }) => inBothForms(site, 'domain') },
           { title: columns.version, cell: ({ version }) => version },
           { title: columns.told, kind: 'time', sort: 'at', cell: ({ at }) => format.moment(at) },
           {

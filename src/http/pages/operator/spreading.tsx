@@ -75,8 +75,9 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
             title: columns.sites,
             kind: 'long',
             cell: ({ sites }) =>
-              [...new Set(sites.map(({ site }) => inBothForms(site)))].slice(0, SITES_NAMED).join(', ') ||
-              t.common.none,
+              [...new Set(sites.map(({ site }) => inBothForms(site, 'domain')))]
+                .slice(0, SITES_NAMED)
+                .join(', ') || t.common.none,
           },
           mayWrite && {
             title: '',

@@ -17,7 +17,10 @@ import { OtherKey } from './entry';
 import { AskLink, RenewLink, SignOut, State, UpgradeLink, type Ground } from './parts';
 import { Versions } from './versions';
 
-/** The page with the key: what the licence is worth now. No site, e-mail, order or request: agencies pass keys on. */
+/**
+ * The page of a key, with the licence's current entitlement. It shows no sites, e-mail, orders or requests, because
+ * agencies pass keys on.
+ */
 
 export type KeyCall = CustomerCall & { session: Extract<CustomerCall['session'], { by: 'key' }> };
 
@@ -110,7 +113,7 @@ const LOOKS: Record<Entitlement['code'], [kind: Ground, icon: IconName]> = {
   WITHDRAWN: ['bad', 'slash'],
 };
 
-/** Renewing helps what has an end; what the seller paused or withdrew is the seller's to explain. */
+/** The links to renew, upgrade or contact the seller. Only the seller can explain a suspended or withdrawn licence. */
 function WayOut({
   view: { standing, renewUrl, supportUrl, upgradeUrl, expiresAt, nextPayment },
 }: {
@@ -157,7 +160,7 @@ function Figures({ view }: { view: KeyView }) {
   ) as [string, Child];
   const figures: (readonly [string, Child])[] = [
     [my.status, <Status status={status} />],
-    // What was withdrawn must not look as if it were valid.
+    // Omit the end of a withdrawn licence, which would otherwise look valid.
     ...(standing.code === 'WITHDRAWN' ? [] : [end]),
     [sentences.kind(activationType), sentences.used({ ...slots, activationType })],
     ...(covers.length > 1 ? [[my.covers, covers.map(({ name }) => name).join(', ')] as const] : []),

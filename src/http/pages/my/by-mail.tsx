@@ -11,13 +11,13 @@ import { License } from './license';
 import { RenewLink, SignOut, State, UpgradeLink } from './parts';
 import { FindSite } from './sites';
 
-/** The page that the link in a mail opens: all licences of an address. */
+/** The page that a mailed one-time link opens: all licences of an e-mail address. */
 
 export const byMailRoute = byMail('/my/mail', { get: (call) => showByMail(call) });
 
 const LIMIT = 25;
 
-/** @param refused why the download that was asked for is refused */
+/** Shows the licences. @param refused the reason for which the requested download is refused */
 export async function showByMail(call: CustomerCall, refused?: string): Promise<PageResponse> {
   const { ctx, db, at, query, session, settings, view } = call;
   const { t, format } = view;
@@ -67,12 +67,15 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
   };
 }
 
-/** A place that is none begins the list. */
+/** Returns the offset of a page of the list (pagination); 0 if it is not a number. */
 function placeOf(after: string | undefined): number {
   return after !== undefined && /^\d{1,4}$/.test(after) ? Number(after) : 0;
 }
 
-/** What ends soon, has ended or is full, before anything else. @param total on all pages */
+/**
+ * The action items at the top: licences that end soon, have ended or are full.
+ * @param total their number on all pages
+ */
 function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number }) {
   const { t, format } = useView();
   const [first] = licenses;

@@ -6,9 +6,9 @@ import { OperationError, notFound } from '../../../operations/kit/failures';
 import { readSessionCookie } from '../../session-cookies';
 import type { PageResponse, CustomerCall, PageCall, Route } from '../page';
 
-/** What the customer's pages share: who is signed in, and limits. */
+/** The session and the limits that all customers' pages share. */
 
-/** The customer's session of this browser. 'ended': there was one */
+/** Returns this browser's customer session. 'ended' if it has expired or was ended. */
 export async function readCustomer({
   ctx,
   db,
@@ -18,11 +18,14 @@ export async function readCustomer({
   return cookie === undefined ? undefined : readSession(db, 'customer', cookie, at);
 }
 
-/** Typed keys, links and downloads count in the bucket of downloads. @throws OperationError (RATE_LIMITED) */
+/**
+ * Counts a typed key, a link or a download in the bucket of downloads (rate limit).
+ * @throws OperationError (RATE_LIMITED)
+ */
 export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall): Promise<void> {
   const { allowed, retryAfter, first } = await limiter('download', ctx.state.client.limitKey);
   if (allowed) return;
-  // As for the API, only a client's first refusal in a window is recorded.
+  // Record only a client's first refusal in a window, like the API.
   const { limitKey: client } = ctx.state.client;
   if (first)
     licensing.accessLog.record({
@@ -37,7 +40,7 @@ export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall
   throw new OperationError('RATE_LIMITED', '', { retryAfter });
 }
 
-/** Tells the customer by mail of a change, where mail is set up. */
+/** Returns the function that queues a mail about a change; undefined if mail is not set up. */
 export function queueOf({
   settings: { queueMail },
   at: now,
@@ -46,19 +49,22 @@ export function queueOf({
   return queueMail && ((trx, mail) => queueMail(trx, mail, { now, language }));
 }
 
-/** As in the access log. */
+/** Returns the client, with the fields that the access log stores. */
 export function clientOf(ctx: Context): Client {
   return { ...ctx.state.client, userAgent: ctx.get('User-Agent') };
 }
 
-/** A request by the link that was mailed. */
+/** A request in a session that a mailed link opened. */
 export interface MailCall extends CustomerCall {
   email: string;
 }
 
 type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<PageResponse> | PageResponse;
 
-/** A route for the link's session. A key's session does not show sites, and is led to what it may see. */
+/**
+ * Returns a route for the session of a mailed link. A key's session is redirected to its own page, which shows no
+ * sites.
+ */
 export function byMail(
   path: string,
   { get, post, hasDeadline }: { get?: Handler<MailCall>; post?: Handler<MailCall>; hasDeadline?: boolean },
@@ -75,10 +81,10 @@ export function byMail(
   };
 }
 
-/** Where a form's answer stood, which cannot be shown again: back to the licences. */
+/** Redirects to the licences, for a GET of an address whose page only answers a POST. */
 export const toLicenses = (): PageResponse => ({ to: '/my/mail' });
 
-/** @throws OperationError (NOT_FOUND) if it does not exist or belongs to another customer */
+/** Returns the thing. @throws OperationError (NOT_FOUND) if it does not exist or belongs to another customer */
 export function found<T>(thing: T | undefined): T {
   if (thing === undefined) throw notFound('licence');
   return thing;

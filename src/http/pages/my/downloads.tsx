@@ -10,7 +10,10 @@ import { showByKey } from './by-key';
 import { showByMail } from './by-mail';
 import { clientOf, countInDownloads, found } from './customer';
 
-/** A download by a form's POST, decided and logged as for the API. A refusal shows the page again with its sentence. */
+/**
+ * Answers a download form like the API, with the same decision and log entry. A refusal shows the page again with the
+ * reason.
+ */
 export const downloadRoute: Route<CustomerCall> = {
   path: '/my/downloads',
   get: ({ session }) => ({ to: session.by === 'mail' ? '/my/mail' : '/my' }),

@@ -10,9 +10,9 @@ import { countInDownloads, readCustomer } from './customer';
 import { Entry, OpenLink, UsedLink } from './entry';
 import { showByKey } from './by-key';
 
-/** How a customer comes in: by a key, or by a one-time link. */
+/** The sign-in of customers: by a license key, or by a one-time link (magic link). */
 
-/** More than a field of Joomla holds, where keys are typed. */
+/** The longest key that is accepted: more than Joomla's field for a download key holds. */
 const LONGEST_KEY = 1_000;
 
 const start: Route<PageCall> = {
@@ -44,7 +44,10 @@ const start: Route<PageCall> = {
   },
 };
 
-/** With an address, or for the licence of the key that is signed in. It never tells whether a mail goes out. */
+/**
+ * Mails a link to a typed address, or to the customer of the session's key. The answer does not reveal whether a mail
+ * was sent.
+ */
 const askForLink: Route<PageCall> = {
   path: '/my/link',
   get: () => ({ to: '/my' }),

@@ -5,9 +5,9 @@ import { Inside, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 
-/** The ways in: a key, or a link by mail. */
+/** The pages of the customers' sign-in: by a key, or by a mailed one-time link. */
 
-/** @param hasMail whether a link can be asked for */
+/** The first page. @param hasMail true if a link can be requested @param ended true if the session has ended */
 export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: boolean; ended: boolean }) {
   const { t, to } = useView();
   const { key, link, title } = t.my;
@@ -36,7 +36,7 @@ export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: bool
   );
 }
 
-/** A script puts the key of a link's fragment into it and sends it. */
+/** The form for a key. A script fills in the key from the address's fragment, and submits the form. */
 export function KeyForm({ form }: { form: FormState }) {
   const { t, to } = useView();
   const { key } = t.my;
@@ -49,7 +49,7 @@ export function KeyForm({ form }: { form: FormState }) {
   );
 }
 
-/** The form of another key, on the pages of a session. */
+/** The form for another key, on the pages of a session. */
 export function OtherKey() {
   const { key } = useView().t.my;
   return (
@@ -62,7 +62,7 @@ export function OtherKey() {
   );
 }
 
-/** The link's page changes nothing: mail scanners open it as well. The button uses it up. */
+/** The page of a one-time link. It changes nothing, because mail scanners open it too; its button uses the link. */
 export function OpenLink({ code }: { code: string }) {
   const { link } = useView().t.my;
   return (
@@ -75,7 +75,7 @@ export function OpenLink({ code }: { code: string }) {
   );
 }
 
-/** The same for a used, an old and a made-up code. */
+/** The page for an invalid code, without showing whether it was used, has expired or never existed. */
 export function UsedLink() {
   const { t, to } = useView();
   const { link } = t.my;

@@ -14,7 +14,10 @@ import { titleOf } from './license';
 import { SignOut } from './parts';
 import { ToLicenses } from './sites';
 
-/** A licence's key: shown whole, or replaced by a new one. Both stand in the answer to a POST, in no address. */
+/**
+ * Shows the whole key of a licence, or replaces it. Both keys are only in answers to a POST, so that no address
+ * contains them.
+ */
 
 export const keyRoutes = [
   byMail('/my/licenses/:id/keys/:key/show', { get: toLicenses, post: show }),

@@ -7,7 +7,7 @@ import { tellStanding } from '../../../texts/customers/sentences';
 import { AskLink, DownloadButton, Meter, RenewLink, UpgradeLink } from './parts';
 import { SiteTable } from './site-table';
 
-/** One licence on the page that a mail opens: its state, keys and newest sites. */
+/** The panel of one licence: its state, keys and newest sites. */
 export function License({ license }: { license: MyLicense }) {
   const { t, to, format } = useView();
   const { my } = t;
@@ -163,7 +163,7 @@ function Keys({ license }: { license: MyLicense }) {
   );
 }
 
-/** Showing a key is a POST, which the licence's history records. */
+/** The buttons to show or replace a key. Showing it is a POST, which the licence's history records. */
 function KeyButtons({
   license,
   of: { id, keyHint, canBeShown, canBeReplaced },

@@ -4,10 +4,10 @@ import { useView } from '../view';
 
 /** Small parts of the customer's pages. */
 
-/** The ground of a verdict: what works, what ended or is full, what the seller withdrew, and what is paused. */
+/** The colour of a verdict: `ok` works, `warn` has ended or is full, `bad` is withdrawn, `off` is suspended. */
 export type Ground = 'ok' | 'warn' | 'bad' | 'off';
 
-/** The sign-out, for a computer that others use too. */
+/** The sign-out button, for a shared computer. */
 export function SignOut() {
   const { t, to } = useView();
   return (
@@ -49,7 +49,7 @@ export function AskLink({ url, kind }: { url: string | null; kind: string }) {
   );
 }
 
-/** The verdict that opens a page, and what it means. */
+/** The verdict at the top of a page, with its explanation. */
 export function State({
   kind,
   icon,
@@ -86,14 +86,16 @@ export function Meter({ used, limit }: { used: number; limit: number }) {
   );
 }
 
-/** Downloads by a form's POST: an address would stand in logs and in the browser's history. */
+/**
+ * A download button. It is a form with POST, because logs and the browser's history would keep the address of a GET.
+ */
 export function DownloadButton({
   licenseId,
   productId,
   version,
   children,
 }: {
-  /** undefined: that of the key */
+  /** undefined for the licence of the session's key */
   licenseId?: number;
   productId: number;
   version: string;

@@ -12,7 +12,7 @@ import { byMail, found, queueOf, type MailCall } from './customer';
 import { AskLink, SignOut } from './parts';
 import { ToLicenses } from './sites';
 
-/** Removes a site, which asks first: the customer may remove only a few within 30 days. */
+/** Removes a site after a confirmation, because the customer may remove only a few within 30 days. */
 
 export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { get: ask, post: remove });
 
@@ -54,7 +54,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
   };
 }
 
-/** It, or a staging site that would go with it, has a file for use without network. */
+/** Shows that the site, or a staging site that would be removed with it, has an offline licence file. */
 async function showHeld(call: MailCall, heldUntil: Date): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
   const { license, site } = found(await readMySite(db, email, toId(path.id), toId(path.site), at));
@@ -62,7 +62,7 @@ async function showHeld(call: MailCall, heldUntil: Date): Promise<PageResponse> 
   return notRemoved(call, { license, site }, view.t.sentences.siteHeld({ heldUntil, activationType }), 403);
 }
 
-/** @param sentence why not */
+/** Shows the page of a refused removal. @param sentence the reason */
 async function notRemoved(
   { db, view }: MailCall,
   { license, site }: Pick<NonNullable<Awaited<ReturnType<typeof readMySite>>>, 'license' | 'site'>,

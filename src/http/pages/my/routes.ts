@@ -6,7 +6,7 @@ import { keyRoutes } from './keys';
 import { removeSiteRoute } from './remove-site';
 import { siteRoutes } from './sites';
 
-/** The customers' pages: those that everybody may open, and those of a session. */
+/** The customers' pages: public ones, and those that need a session. */
 export const myRoutes: { open: Route<PageCall>[]; signedIn: Route<CustomerCall>[] } = {
   open: enterRoutes,
   signedIn: [byMailRoute, downloadRoute, ...siteRoutes, removeSiteRoute, ...keyRoutes],

@@ -6,7 +6,7 @@ import { useView } from '../view';
 
 const nameOf = ({ identifier, activationType }: MySite) => inBothForms(identifier, activationType);
 
-/** Sites of the customer, wherever they are listed. */
+/** A table of the customer's sites. */
 export function SiteTable<Site extends MySite>({
   caption,
   sites,
@@ -19,7 +19,7 @@ export function SiteTable<Site extends MySite>({
   sites: Site[];
   /** the licence of each site, or one for all of them */
   licenseId: number | ((site: Site) => number);
-  /** whether another one may be removed; a site without a slot always may */
+  /** true if the customer may remove another site; a site without a slot can always be removed */
   mayRemove: boolean;
   empty: Child;
   /** columns after the site's name */

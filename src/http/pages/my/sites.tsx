@@ -12,7 +12,7 @@ import { byMail, found, toLicenses, type MailCall } from './customer';
 import { SignOut } from './parts';
 import { SiteTable } from './site-table';
 
-/** The sites of a licence, and a site in all licences. */
+/** The list of a licence's sites, and the search for a site in all licences. */
 
 const LIMIT = 50;
 
@@ -47,7 +47,7 @@ async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchPar
   };
 }
 
-/** By POST like the search in all licences: the name of a site shall not stand in logs. */
+/** Filters the list by POST, like the search in all licences, so that logs do not contain the name of a site. */
 function filterSites(call: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   return showSites(call, fieldOf(sent, 'site') || undefined);
 }
@@ -57,7 +57,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
   const { t, to } = call.view;
   const id = toId(call.path.id);
   const after = query.get('after') ?? undefined;
-  // All that match: a filter by POST has no address for a next page.
+  // Show all matches on one page, because a filter by POST has no address for a next page.
   const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MAX_FILTERED };
   const { items, next, product, plan } = found(await listMySites(db, email, id, page));
   const { sites } = t.my;
@@ -118,7 +118,7 @@ async function downloadSites({ db, email, path, view }: MailCall): Promise<PageR
   return { csv: csvName, rows: rows() };
 }
 
-/** @param path of one licence; without it, all licences are searched */
+/** The search form for a site. @param path the page of one licence's sites; by default, all licences are searched */
 export function FindSite({ path, value = '' }: { path?: string; value?: string | undefined }) {
   const { t, to } = useView();
   const { find, filter } = t.my.sites;

@@ -4,7 +4,9 @@ import { Panel } from '../kit/panel';
 import { useView } from '../view';
 import { DownloadButton } from './parts';
 
-/** The versions of a product that a licence covers, each with its download or why there is none. */
+/**
+ * The versions of a product that a licence covers, each with its download or the reason why it cannot be downloaded.
+ */
 export function Versions({
   product: { id, versions, more },
   title,

@@ -1,7 +1,7 @@
 import { CUSTOMER_LANGUAGES, CUSTOMERS, type CustomerLanguage } from '../../../texts/customers/languages';
 import { useView } from '../view';
 
-/** The languages of a ready answer: links to the same answer in each of the others. */
+/** Links to the same suggested reply in each of the other languages. */
 export function AnswerLanguage({
   chosen,
   hrefOf,

@@ -18,7 +18,7 @@ import { useView } from '../view';
 import { AnswerLanguage } from './answer-language';
 import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
 
-/** An answer to a customer, shown as it will be before it is sent. */
+/** A reply to a customer, with a preview before it is sent. */
 
 export const answerRoutes: Route<OperatorCall>[] = [
   formRoute('/licenses/:id/answer', { find: licenseOf, show: showForm, work, explain }),
@@ -96,7 +96,7 @@ async function showForm(
   };
 }
 
-/** The mail as it will be. */
+/** The preview of the mail. */
 function Preview({ mail, from }: { mail: Written; from: string | undefined }) {
   const { answer: texts } = useView().t;
   return (
@@ -125,7 +125,7 @@ function senderOf({ settings: { config } }: OperatorCall): string | undefined {
   return config.mail?.from.address;
 }
 
-/** What was typed, else the ready answer of the licence. */
+/** Returns the typed mail. Fills each missing field from the suggested reply of the licence. */
 async function writtenIn(
   call: OperatorCall,
   { value }: FormState,
@@ -182,7 +182,7 @@ function explain(
   return status === 400 ? t.common.errors.byField.email : undefined;
 }
 
-/** Why no mail can be sent; undefined: it can. */
+/** Returns the reason why no mail can be sent; undefined if it can. */
 export function mailOffReason({ settings: { config }, view }: OperatorCall): string | undefined {
   const { mail: texts } = view.t.settings;
   const { mail, mailOff, publicUrl } = config;
@@ -193,7 +193,7 @@ export function mailOffReason({ settings: { config }, view }: OperatorCall): str
   return publicUrl === undefined ? texts.offNoAddress : undefined;
 }
 
-/** A ready answer to be copied, changed, or taken to the page that sends it. */
+/** A suggested reply, to copy, to change, or to take to the page that sends it. */
 export function ReadyAnswer({
   id,
   label,
@@ -205,14 +205,14 @@ export function ReadyAnswer({
   rows,
   children,
 }: {
-  /** of its field, unique in the page */
+  /** the field's id, unique in the page */
   id: string;
   label: string;
   license: License | undefined;
   reply: Reply;
   language: CustomerLanguage;
   to: string | null;
-  /** why no mail can be sent; undefined: it can */
+  /** the reason why no mail can be sent; undefined if it can */
   off: string | undefined;
   rows: number;
   /** further buttons */
@@ -220,7 +220,7 @@ export function ReadyAnswer({
 }) {
   const { t, mayWrite } = useView();
   const { answer: texts } = t;
-  // Who may only look copies it.
+  // Offer only the copy button to an operator who may not change data.
   if (!mayWrite)
     return (
       <CopyText id={id} label={label} text={reply.body} rows={rows}>

@@ -5,11 +5,11 @@ import { listOfferedVersions } from '../../../joomla/update-xml/plan-updates';
 import type { OperatorCall } from '../page';
 import type { View } from '../view';
 
-/** What the pages of products, plans and versions share. */
+/** Helpers that the pages of products, plans and releases share. */
 
 /**
- * The product of `?product_id=`, or the first; undefined: there is none. @throws OperationError when there is no such
- * product
+ * Returns all products and the one of `?product_id=`, by default the first; undefined if no product exists.
+ * @throws OperationError (404) if the product in the address does not exist
  */
 export async function chosenProduct({
   db,
@@ -23,18 +23,18 @@ export async function chosenProduct({
   return { products, product };
 }
 
-/** What Joomla is offered, once the update XML is written; empty: nothing. */
+/** Returns the version that the update XML offers to Joomla once it is written; empty if it offers nothing. */
 export async function offeredVersion({ db }: OperatorCall, productId: number): Promise<string> {
   return (await listOfferedVersions(db, productId))[0] ?? '';
 }
 
-/** Where a key of a licence for this product goes in Joomla, for the customer. */
+/** Returns the customer's instruction for where to enter a key of this product in Joomla. */
 export async function enterKeyOf({ db, view }: OperatorCall, productId: number): Promise<string> {
   const entries = updateSites(await readCatalogue(db), productId);
   return view.t.common.enterKey(updateSiteNames(entries), entries.length === 1);
 }
 
-/** Links to the pages above those of a product, or to the list of products. */
+/** Returns the breadcrumbs of a page below a product. Without a product, returns those below the list of products. */
 export function productCrumbs(
   { t }: View,
   product?: Pick<Product, 'id' | 'name'>,
@@ -43,7 +43,7 @@ export function productCrumbs(
   return product === undefined ? [list] : [list, [product.name, `/products/${product.id}`]];
 }
 
-/** What a plan grants, such as `5 sites, 1 year`. */
+/** Describes the entitlement of a plan, such as `5 sites, 1 year`. */
 export function grantsOf(
   { t, format }: View,
   {
@@ -61,12 +61,12 @@ export function grantsOf(
   );
 }
 
-/** A limit of slots. */
+/** Formats a limit of slots; 0 is unlimited. */
 export function slotsInWords({ t, format }: Pick<View, 't' | 'format'>, limit: number): string {
   return limit === 0 ? t.common.unlimited : format.number(limit);
 }
 
-/** How long a plan's licences run. */
+/** Formats the duration of a plan's licences. */
 export function runsFor({ t, format }: Pick<View, 't' | 'format'>, duration: string | null): string {
   return duration === null ? t.common.lifetime : format.duration(duration);
 }

@@ -29,13 +29,13 @@ import { LicenseTable } from './licenses';
 import { RequestTable, type ProductNames } from './request-table';
 import { customerOperations } from '../../../operations/customers';
 
-/** One customer: what is stored, as a page and as a file, and how to erase it. */
+/** The page of one customer: the stored data, its export as a file, and its erasure. */
 
 const LIMIT = 50;
 
 export const customerRoutes: Route<OperatorCall>[] = [
   { path: '/customers/:id', get: showCustomer },
-  // Looks through whole tables.
+  // Set no deadline, because the export scans whole tables.
   { path: '/customers/:id/export', get: download, hasDeadline: false },
   formRoute('/customers/:id/edit', {
     isSecret: true,
@@ -64,7 +64,10 @@ export const customerRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** @throws OperationError if the path has no customer's id, because addresses do not belong into paths */
+/**
+ * Returns the customer's e-mail address.
+ * @throws OperationError if the path has no customer's id; paths must not contain addresses
+ */
 async function addressOf({ db, path: { id = '' } }: OperatorCall): Promise<string> {
   if (!isCustomerDigest(id)) throw notFound('customer');
   return resolveCustomer(db, id);
@@ -200,7 +203,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
 
 async function download(call: OperatorCall): Promise<PageResponse> {
   const parts: string[] = [];
-  // Read everything before the answer begins: a slow client would keep the transaction open.
+  // Read everything before the response begins, because a slow client would keep the transaction open.
   await exportCustomer(call.db, await addressOf(call), call.at, (text) => {
     parts.push(text);
     return Promise.resolve();
@@ -354,7 +357,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<PageResp
   return done(`/customers/${id}`, 'customerChanged');
 }
 
-/** The keys of the licences above, by their ends. */
+/** The keys of the licences above, each identified by its last characters. */
 function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
   const { t, to, format } = useView();
   const texts = t.customers.one;
@@ -439,7 +442,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
   );
 }
 
-/** The fields that say in a line what a record is. */
+/** The fields that identify a record in one line. */
 interface StoredRow {
   id?: number;
   shop?: string;
@@ -448,7 +451,7 @@ interface StoredRow {
   type?: string;
   email?: string;
   description?: string | null;
-  /** what a site told */
+  /** the address that a site reported */
   site?: string;
   version?: string;
   version_at?: string;

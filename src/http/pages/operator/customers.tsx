@@ -6,7 +6,7 @@ import { Filters, NoMatch, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 
-/** Whom licences were issued to. Links name a customer by an id that says nothing about the person. */
+/** The list of customers. Links identify a customer by an id that contains no personal data. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;

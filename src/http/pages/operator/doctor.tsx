@@ -6,7 +6,7 @@ import { Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
-/** What the doctor finds, worst first, as far as the running service can look. */
+/** The findings of the doctor, worst first. The running service cannot perform all checks. */
 
 export const doctorRoutes: Route<OperatorCall>[] = [{ path: '/doctor', hasDeadline: false, get: showDoctor }];
 
@@ -17,12 +17,12 @@ const LOOKS = {
   ok: { kind: 'yes', icon: 'yes' },
 } as const;
 
-/** What needs somebody, worst first. */
+/** Returns the findings that need action, worst first. */
 export function worstOf(findings: Examined[]): Examined[] {
   return WORST_FIRST.flatMap((state) => findings.filter((one) => one.state === state));
 }
 
-/** How many findings need somebody, in a sentence. */
+/** A sentence with the number of findings that need action. */
 export function Summary({ findings }: { findings: Examined[] }) {
   const { doctor } = useView().t.system;
   const [problems = 0, warnings = 0] = WORST_FIRST.map(
@@ -64,7 +64,7 @@ async function showDoctor({ settings, view: { t, format, now } }: OperatorCall):
   };
 }
 
-/** Findings in the reader's language. What a server or library said stays in its own. */
+/** The findings in the operator's language. Messages of servers and libraries are not translated. */
 export function Findings({ findings }: { findings: Examined[] }) {
   const { t } = useView();
   const { doctor } = t.system;
@@ -97,7 +97,7 @@ export function Findings({ findings }: { findings: Examined[] }) {
   );
 }
 
-/** A text whose `docs/NAME.md` lead to the documentation, where it was built. */
+/** A text in which each `docs/NAME.md` is a link to the documentation, if that was built. */
 function WithGuides({ text }: { text: string }) {
   const { guide } = useView();
   return (

@@ -5,16 +5,16 @@ import { reasonInWords } from '../../../support/sentences';
 import type { Format } from '../format';
 import type { Texts } from '../../../texts/operators/texts';
 
-/** A licence's history in words. Pure functions. */
+/** Describes audit events of a licence in sentences. Pure functions. */
 
 export interface EventWords {
-  /** what the licence's plan counts, such as `domain` */
+  /** the activation type of the licence's plan, such as `domain` */
   activationType: string;
-  /** names of plans by id; one that is missing is called by its id */
+  /** names of plans by id; the id is shown for a missing one */
   plans?: ReadonlyMap<number, string>;
 }
 
-/** What was done, such as `Slots 10 → 25`. */
+/** Describes the change, such as `Slots 10 → 25`. */
 export function eventSentence(event: RecordedEvent, t: Texts, format: Format, words: EventWords): string {
   const { history } = t;
   const { reason } = event.after ?? {};
@@ -25,7 +25,7 @@ export function eventSentence(event: RecordedEvent, t: Texts, format: Format, wo
   return history.repeated(sentence, format.number(event.times), format.moment(event.lastAt));
 }
 
-/** Who did it, in words where there are some: an operator by the name that the history has. */
+/** Describes the actor in the page's language. An operator is shown by the name that the history stores. */
 export function eventActor(actor: string, { history }: Texts): string {
   if (actor === 'customer') return history.byCustomer;
   return actor.startsWith('customer:') ? history.bySoftware : actor;

@@ -7,7 +7,7 @@ import { Form, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
-/** Mails of an order, a licence or a customer that were given up. @param back the page that shows them */
+/** Failed mails of an order, a licence or a customer, which are not retried. @param back the page that shows them */
 export function FailedMails({ mails, back }: { mails: MailReport[] | undefined; back: string }) {
   const { t } = useView();
   const texts = t.system.mails;
@@ -31,7 +31,7 @@ export function FailedMails({ mails, back }: { mails: MailReport[] | undefined; 
   );
 }
 
-/** Buttons for a mail that was given up. */
+/** The buttons for a failed mail. */
 export function FailedMailActs({ report: { mail }, back }: { report: MailReport; back: string }) {
   const { t, mayWrite } = useView();
   const texts = t.system.mails;

@@ -23,11 +23,13 @@ import { replyLanguageOf } from './license-why';
 import { LicenseTable } from './licenses';
 import { EntryLog, type ProductNames } from './request-table';
 
-/** The one search field: a single licence opens, anything else is told here. A key stands in no address and on no page. */
+/**
+ * The results of the search field. A single licence opens at once. No address and no page contains the searched key.
+ */
 
-/** The latest requests that an answer is found in. */
+/** The number of latest requests that a result is based on. */
 const LATEST = 20;
-/** As the field on every page has it. */
+/** The longest search text; the field on every page has the same limit. */
 const LONGEST = 500;
 
 export const findRoutes: Route<OperatorCall>[] = [
@@ -48,7 +50,7 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
     status: 400,
   });
   if (canonicalKey(about) === '') return refuse(t.search.nothingTyped);
-  // Not repeated, since it may be a key all the same.
+  // Do not show the text again, because it may contain a key.
   const tooLong = () => refuse(t.search.tooLong, new URLSearchParams({ about: '' }));
   if (about.length > LONGEST) return tooLong();
   const { packagesDir, logDays } = settings;
@@ -77,14 +79,16 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   return showNone(view, about, { ...found, entries, products, ready, off });
 }
 
-/** The answers in each language, first that of who asked. */
+/** The suggested replies, first in the customer's language. */
 interface Ready {
   license: License | undefined;
   to: string | null;
   replies: { language: CustomerLanguage; reply: Reply }[];
 }
 
-/** What the customer is told of a key that no licence has, of an address without one, or of what an IP address met. */
+/**
+ * Suggests replies about an unknown key, an e-mail address without a licence, or the refused requests of an IP address.
+ */
 async function answersTo(
   { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
   entries: HistoryEntry[],
@@ -92,11 +96,11 @@ async function answersTo(
   about: string,
 ): Promise<Ready | undefined> {
   const { at: now, settings } = call;
-  // What an IP address met says something to its user only where it was refused.
+  // Suggest nothing for an IP address without a refused request, because its user has no problem to explain.
   if (of === 'other' || (of === 'address' && !entries.some(({ kind }) => kind === 'refused')))
     return undefined;
   const { shopName, publicUrl } = settings;
-  // A guess by the end of a key may name somebody else's licence.
+  // Ignore a match that is only a guess by the end of a key, because it may be another customer's licence.
   const isCertain = answer.findings.some((one) => 'certain' in one.facts && one.facts.certain === true);
   const license = of === 'key' && isCertain ? licenses[0]?.license : undefined;
   const to = license?.customer ?? (of === 'email' ? (findEmail(about) ?? null) : null);
@@ -184,7 +188,7 @@ function showSeveral(
           <FoundTable licenses={licenses} caption={texts.caption(format.number(licenses.length))} />
           {more && !isCustomer ? (
             <p class="in small">
-              {/* An address must not stand in a link. */}
+              {/* Do not offer a link with an e-mail address, because logs would contain it. */}
               {about.includes('@') ? (
                 texts.typeMore
               ) : (
@@ -218,7 +222,7 @@ interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
   entries: HistoryEntry[];
   products: ProductNames;
   ready: Ready | undefined;
-  /** why no mail can be sent; undefined: it can */
+  /** the reason why no mail can be sent; undefined if it can */
   off: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { eventActor, eventSentence, type EventWords } from './event-sentence';
 
-/** All that was done to a licence. */
+/** The audit log of a licence. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;

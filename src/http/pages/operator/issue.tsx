@@ -14,13 +14,15 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { enterKeyOf, grantsOf } from './catalogue';
 
-/** Selling by hand. The answer to the form shows the key; sending the form again gives the same licence. */
+/**
+ * Issues a licence manually. The response shows the key. Sending the form again returns the same licence (idempotency).
+ */
 
 export const issueRoutes: Route<OperatorCall>[] = [
   formRoute('/licenses/new', { needsNoRecentSignIn: true, show: showForm, work: issue }),
 ];
 
-/** A licence that was issued, as it is answered. */
+/** An issued licence, as the operation returns it. */
 export type Issued = Exclude<DataOf<typeof licenseOperations.issueLicense>, readonly unknown[]>;
 
 async function showForm({ db, query, settings, view }: OperatorCall, form: FormState): Promise<PageResponse> {
@@ -45,7 +47,7 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
         </OperatorPage>
       ),
     };
-  // Mail is set up, and keys are kept.
+  // A key can be mailed only if mail is set up and keys are stored.
   const maySend = settings.mailing !== undefined && settings.keySecret !== undefined;
   return {
     page: (
@@ -96,7 +98,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageRes
   const { t, format } = call.view;
   const texts = t.licenses.issuePage;
   const isOne = licenses.length === 1;
-  // Otherwise the order had its licence already.
+  // Without 201, the order already had its licence.
   const isNew = status === 201;
   const ofOne = isNew ? texts.doneTitle : texts.doneAgain;
   const title = isOne ? ofOne : texts.doneMany(format.number(licenses.length));
@@ -126,7 +128,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageRes
   };
 }
 
-/** The day on which a licence had ended when it was issued; undefined: it runs. */
+/** Returns the day on which a licence had already ended when it was issued; undefined if it is still valid. */
 function endedOn({ format }: View, { status, expires_at }: Issued): string | undefined {
   return status === 'expired' && expires_at !== null ? format.day(new Date(expires_at)) : undefined;
 }
@@ -139,7 +141,7 @@ function OneIssued({
 }: {
   license: Issued;
   about: string;
-  /** the last one with the licence's key */
+  /** the latest mail with the licence's key */
   mail: Mail | undefined;
   enterKey: string;
 }) {

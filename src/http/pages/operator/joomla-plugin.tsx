@@ -9,7 +9,7 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { joomlaDoorOperations } from '../../../operations/joomla-door';
 import { joomlaPluginOperations } from '../../../operations/joomla-plugin';
 
-/** The Joomla package for customers' sites, and the component for the own one, as files. */
+/** The downloads for Joomla: the package for customers' sites, and the sign-in component for the seller's own site. */
 
 export const joomlaPluginRoutes: Route<OperatorCall>[] = [
   formRoute('/products/:id/joomla-plugin', {

@@ -1,7 +1,7 @@
 import { Table } from '../kit/table';
 import { useView } from '../view';
 
-/** Failures that leave no record here: Joomla's words, and what they mean. */
+/** Joomla's messages for failures that leave no record here, with their meaning. */
 export function JoomlaSays() {
   const { t } = useView();
   const texts = t.license.why;

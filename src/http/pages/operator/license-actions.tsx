@@ -15,7 +15,7 @@ import { done, type PageResponse, type OperatorCall, type Route } from '../page'
 import { grantsOf, slotsInWords } from './catalogue';
 import { canSendKey, formOf, licenseOf, pathOf, Reason } from './license-call';
 
-/** What changes a licence and can be changed again. */
+/** Actions that change a licence and can be reversed. */
 
 const find = licenseOf;
 
@@ -41,7 +41,7 @@ export const licenseActionRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** Changes fields of the licence. @returns the licence */
+/** Changes fields of the licence, and returns it. */
 function amend(
   call: OperatorCall,
   sent: URLSearchParams,
@@ -139,7 +139,7 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
     ([way, field]) => way !== chosen && sent.get(field)?.trim(),
   );
   if (ignored !== undefined) throw invalid(ignored[1], call.view.t.license.renewPage.ignored[ignored[0]]);
-  // An empty field is refused; left out, it would mean the plan's duration.
+  // Send an empty field too, which is refused. A missing field would mean the plan's duration.
   const how: Record<string, Record<string, unknown>> = {
     time: { for: sent.get('for')?.trim() ?? '' },
     day: { until: sent.get('until')?.trim() ?? '' },
@@ -153,7 +153,7 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
   return done(pathOf(license), 'licenseRenewed', call.view.format.day(new Date(paid_until)));
 }
 
-/** Says which choice a filled field belongs to. */
+/** Returns a sentence that names the choice to which a filled field belongs. */
 function explainRenewal({ view: { t } }: OperatorCall, { error }: ErrorResponse): string | undefined {
   return Object.values(t.license.renewPage.ignored).find((sentence) => sentence === error.message);
 }
@@ -273,7 +273,7 @@ async function changeCustomer(
   return done(pathOf(license), isSent ? 'orderCustomerSent' : 'licenseCustomer', String(customer));
 }
 
-/** Rows for new names, besides the names that exist already. */
+/** Empty rows for new names, in addition to the existing names. */
 const NEW_NAMES = 3;
 
 function showNote({ view }: OperatorCall, form: FormState, license: License): PageResponse {
@@ -340,7 +340,7 @@ async function saveNote(call: OperatorCall, sent: URLSearchParams, license: Lice
   return done(pathOf(license), 'licenseNote');
 }
 
-/** @throws OperationError (404) also where the licence's key cannot be mailed */
+/** Returns the licence. @throws OperationError (404) also if the licence's key cannot be mailed */
 async function mailableOf(call: OperatorCall): Promise<License> {
   const license = await licenseOf(call);
   if (!canSendKey(call, license)) throw notFound('mail');

@@ -18,12 +18,13 @@ import { LICENSE_FIELD, LIST_FIELD, MAX_FOUND } from './license-select';
 import { findWholeList, LicenseTable } from './licenses';
 
 /**
- * One action for several licences of the list: first a page that says what will happen, then each by the operation that
- * one licence has, many of them in several requests. A licence that changed between the two is left as it is, and named.
+ * Bulk actions for licences of the list. A confirmation page (dry run) lists the consequences. Then each licence is
+ * changed by the same operation as on its own page, and many licences in several requests. A licence that was changed
+ * in the meantime is skipped and listed (optimistic locking).
  */
 
 export const licenseBulkRoutes: Route<OperatorCall>[] = [
-  // Each in a transaction of its own.
+  // Set no deadline, because each licence has its own transaction.
   { path: '/licenses/bulk', get: showDone, post: choose, needsNoRecentSignIn: true, hasDeadline: false },
   ...(['suspend', 'mail'] as const).map((action): Route<OperatorCall> => ({
     path: `/licenses/bulk/${action}`,
@@ -34,12 +35,12 @@ export const licenseBulkRoutes: Route<OperatorCall>[] = [
   })),
 ];
 
-/** As many as the list shows, and a table of them here. */
+/** The number of rows of the list, and of the tables here. */
 const MAX_SHOWN = 50;
-/** In one request, for which a proxy waits a minute. */
+/** Licences in one request. A proxy waits one minute for it. */
 const AT_ONCE = 250;
 const SIDE_BY_SIDE = 4;
-/** What will be done with, in a field: ids with the revisions that were seen, such as `12:3 14:1`. */
+/** The form field with the selected licences: their ids with the revisions that were shown, such as `12:3 14:1`. */
 const SELECTED_FIELD = 'selected';
 
 type Action = 'suspend' | 'mail';
@@ -49,7 +50,7 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   const list = listIn(sent);
   const action = sent.get('action');
   const isWhole = sent.get('found') === '1';
-  // All that the list shows, as its own file has it.
+  // The whole list has its own CSV file.
   if (isWhole && action === 'export') return { to: list.replace('/licenses', '/licenses.csv') };
   const licenses = isWhole ? await findWholeList(call, queryIn(sent), MAX_FOUND) : await onPage(call, sent);
   if (licenses === undefined)
@@ -68,18 +69,18 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   return ask(call, formState(), { action: action === 'mail' ? 'mail' : 'suspend', licenses, list });
 }
 
-/** The query of the page of the list that it came from. */
+/** Returns the query of the list's page from which the form was sent. */
 function queryIn(sent: URLSearchParams): URLSearchParams {
   return new URLSearchParams(sent.get(LIST_FIELD) ?? '');
 }
 
-/** That page, by its path. */
+/** Returns the path of the list's page from which the form was sent. */
 function listIn(sent: URLSearchParams): string {
   const query = String(queryIn(sent));
   return query === '' ? '/licenses' : `/licenses?${query}`;
 }
 
-/** What the list's form selects: ticked licences, or all of the page. */
+/** Returns the selected licences: those with a ticked box, or all on the page. */
 function onPage({ db }: OperatorCall, sent: URLSearchParams): Promise<License[]> {
   const ticked = [...sent.keys()].filter((name) => name.startsWith(LICENSE_FIELD));
   const ids =
@@ -89,13 +90,13 @@ function onPage({ db }: OperatorCall, sent: URLSearchParams): Promise<License[]>
   return named(db, ids, MAX_SHOWN);
 }
 
-/** The revisions that were seen, by licence id. */
+/** Returns the shown revisions by licence id. */
 function selectedIn(sent: URLSearchParams): [id: string, revision: string][] {
   const written = [...(sent.get(SELECTED_FIELD) ?? '').matchAll(/(\d+):(\d+)/g)];
   return written.slice(0, MAX_FOUND).map(([, id, revision]) => [id as string, revision as string]);
 }
 
-/** Licences by the ids that a form names, in its order. */
+/** Returns the licences with these ids, in the order of the ids. */
 async function named(db: OperatorCall['db'], ids: string[], most: number): Promise<License[]> {
   const numbers = [...new Set(ids.filter((id) => /^[1-9]\d{0,14}$/.test(id)).map(Number))].slice(0, most);
   const licenses = await inChunks(numbers, (some) => findLicensesByIds(db, some));
@@ -103,7 +104,7 @@ async function named(db: OperatorCall['db'], ids: string[], most: number): Promi
   return numbers.flatMap((id) => found.get(id) ?? []);
 }
 
-/** Why a licence stays as it is; undefined: it does not. */
+/** Returns the reason for which an action skips a licence; undefined if it does not. */
 function stays(
   call: OperatorCall,
   license: License,
@@ -118,11 +119,11 @@ function stays(
 interface Asked {
   action: Action;
   licenses: License[];
-  /** the way back */
+  /** the path of the list, for the back link */
   list: string;
 }
 
-/** Says what will happen. */
+/** Shows the confirmation page, with the consequences of an action. */
 function ask(call: OperatorCall, form: FormState, { action, licenses, list }: Asked): PageResponse {
   const { t, format } = call.view;
   const texts = t.licenses.bulk;
@@ -188,10 +189,10 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
   };
 }
 
-/** What was done until now, which a form that goes on takes along. */
+/** The progress until now, which the form of the next step contains. */
 interface Outcome {
   done: number;
-  /** how many had changed, and the first of them */
+  /** the number of skipped licences; `named` has the first of them */
   left: number;
   named: number[];
 }
@@ -210,7 +211,9 @@ function outcomeFields({ done, left, named }: Outcome): Record<string, string> {
   };
 }
 
-/** Does it with each that is as it was when it was asked about. Of many, the next ones alone, and a page goes on. */
+/**
+ * Performs the action for the next licences, and skips those that were changed since. A page continues with the others.
+ */
 async function perform(call: OperatorCall, sent: URLSearchParams, action: Action): Promise<PageResponse> {
   const asked = selectedIn(sent);
   const seen = new Map(asked.slice(0, AT_ONCE));
@@ -224,7 +227,8 @@ async function perform(call: OperatorCall, sent: URLSearchParams, action: Action
       const changed: number[] = [];
       await sideBySide(licenses, async (license) => {
         const isAsItWas = seen.get(String(license.id)) === String(license.revision);
-        // By a first click, whose answer counts then; or by somebody else, and the operation refuses it.
+        // Try a suspended licence too. After a double click, the first click suspended it, and its response is returned
+        // again. If another operator suspended it, the operation refuses.
         const isSuspended = action === 'suspend' && license.status === 'suspended';
         if (!((isAsItWas || isSuspended) && (await doOne(call, sent, action, license))))
           changed.push(license.id);
@@ -255,7 +259,7 @@ async function sideBySide<T>(items: T[], work: (item: T) => Promise<void>): Prom
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
 }
 
-/** Says how far it is. With script it goes on by itself. */
+/** Shows the progress. The script submits the form of the next step at once. */
 function goOn(
   call: OperatorCall,
   sent: URLSearchParams,
@@ -280,7 +284,7 @@ function goOn(
         nav="licenses"
         crumbs={[[t.licenses.title, list]]}
         path={`/licenses/bulk/${action}`}
-        // With its id, so that no step is done twice, however somebody came back to it.
+        // Keep the form's id, so that no step is repeated if the user returns to it.
         form={formState(undefined, undefined, sent.get('once') || undefined)}
         about={texts.goesOn(format.number(rest.length))}
         submit={texts.goOn}
@@ -296,14 +300,14 @@ function goOn(
   };
 }
 
-/** @returns false: it had changed in the moment before */
+/** Performs the action for one licence. @returns false if the licence has just been changed */
 async function doOne(
   call: OperatorCall,
   sent: URLSearchParams,
   action: Action,
   { id }: License,
 ): Promise<boolean> {
-  // Each has its own one-time id, so that a second click repeats none.
+  // Give each licence its own one-time id (idempotency key), so that a second click repeats nothing.
   const given = sent.get('once') ?? '';
   const once = new URLSearchParams({ once: given === '' ? '' : `${given}-${id}` });
   try {
@@ -317,7 +321,7 @@ async function doOne(
   }
 }
 
-/** What was done, and which licences were left. */
+/** Shows the result, with the skipped licences. */
 async function showDone(call: OperatorCall): Promise<PageResponse> {
   const { t, format } = call.view;
   const { query } = call;

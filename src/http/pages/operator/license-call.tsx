@@ -7,31 +7,31 @@ import type { OperatorCall } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
 import { useView, type View } from '../view';
 
-/** What the pages of one licence share. */
+/** Helpers that the pages of one licence share. */
 
-/** The licence of the path, by its number. @throws OperationError (404) when there is none */
+/** Returns the licence whose id is in the path. @throws OperationError (404) if it does not exist */
 export async function licenseOf({ db, path }: OperatorCall): Promise<License> {
   const license = await findLicense(db, readId({ path }, 'id', 'licence'));
   if (license === undefined) throw notFound('licence');
   return license;
 }
 
-/** What a licence is called: its customer, else its order or number. */
+/** Returns the name of a licence: its customer, its order or its number, whichever exists first. */
 export function licenseName({ id, customer, reference }: License, t: Texts): string {
   return customer ?? reference ?? t.license.number(String(id));
 }
 
-/** Which licence it is, in a line: below the title of a page about it. */
+/** Returns the subtitle of a licence's pages: its name, product and plan. */
 export function aboutOf(license: License, t: Texts): string {
   return [licenseName(license, t), license.product.name, license.plan.name].join(' · ');
 }
 
-/** The path of a licence's page, or of one below it. */
+/** Returns the path of a licence's page, or of a page below it. */
 export function pathOf({ id }: { id: number }, rest = ''): string {
   return `/licenses/${id}${rest}`;
 }
 
-/** Links to the pages above those of a licence. */
+/** Returns the breadcrumbs of a page below a licence. */
 export function crumbsOf(license: License, t: Texts): [title: string, path: string][] {
   return [
     [t.licenses.title, '/licenses'],
@@ -39,7 +39,7 @@ export function crumbsOf(license: License, t: Texts): [title: string, path: stri
   ];
 }
 
-/** What the pages of forms below a licence share: where they are, and the way back. @param rest below the licence's path */
+/** Returns the properties that all form pages of a licence share. @param rest the path below the licence's page */
 export function formOf({ t }: View, license: License, rest: string) {
   return {
     nav: 'licenses',
@@ -50,13 +50,13 @@ export function formOf({ t }: View, license: License, rest: string) {
   } as const;
 }
 
-/** Why it is done; it stands in the history. */
+/** The field for the reason of a change, which the history stores. */
 export function Reason({ hint }: { hint?: string | undefined }) {
   const { t } = useView();
   return <TextField name="reason" label={t.license.reason} hint={hint ?? t.license.reasonHint} />;
 }
 
-/** Whether the licence's key can be mailed. */
+/** Reports whether the licence's key can be mailed. */
 export function canSendKey({ settings }: OperatorCall, license: License): boolean {
   const { customer, keySealed, status } = license;
   const hasMail = 'mailing' in settings && settings.mailing !== undefined;

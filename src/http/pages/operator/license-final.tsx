@@ -10,7 +10,7 @@ import { FormPage } from '../kit/form-page';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
 
-/** What ends a licence for good: for abuse, or for a refund. */
+/** Actions that end a licence permanently: for abuse, or after a refund. */
 
 type Final = 'revoke' | 'cancel';
 
@@ -33,7 +33,7 @@ async function ask(
   found: License,
   change: Final,
 ): Promise<PageResponse> {
-  // Where it has ended already there is nothing to ask.
+  // Do not ask about a licence that has already ended.
   if (!form.wasSent && !allowedTransitions(liveStatus(found, call.at)).includes(change))
     return done(pathOf(found));
   const { t, to, format, now } = call.view;

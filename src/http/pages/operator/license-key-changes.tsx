@@ -12,7 +12,7 @@ import { enterKeyOf } from './catalogue';
 import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
 import { hintOf, keyOf, showKey, type KeyOfLicense } from './license-keys';
 
-/** Adding, changing, replacing and ending a licence's keys. */
+/** Adds, changes, replaces (rotates) and ends keys of a licence. */
 
 export const keyChangeRoutes: Route<OperatorCall>[] = [
   formRoute('/licenses/:id/keys/add', { find: licenseOf, show: showAdd, work: add }),
@@ -40,7 +40,7 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
   return keyMade(call, license, license_key, []);
 }
 
-/** The page with a key that is shown for the first time. */
+/** Shows a new key. */
 async function keyMade(
   call: OperatorCall,
   license: License,
@@ -57,7 +57,7 @@ async function keyMade(
   });
 }
 
-/** The day that a key's date field shows. */
+/** Returns the value of the date field for a key's end. */
 const dayOf = ({ key: { endsAt } }: KeyUse) => endsAt?.toISOString().slice(0, 10) ?? '';
 
 function showChange(
@@ -99,14 +99,14 @@ async function change(
     body: {
       label: given('label'),
       ...(use.isMain ? {} : { activation_limit: given('activation_limit') }),
-      // A time within the day would become the day's end.
+      // Leave an unchanged end out, because the field would move its time to the end of the day.
       ...(use.isMain || (endsAt ?? '') === dayOf(use) ? {} : { ends_at: endsAt }),
     },
   });
   return done(pathOf(license), 'licenseKeyChanged', hintOf(call.view, use));
 }
 
-/** How long the old key still works, where it does not stop at once. */
+/** The overlap of a key rotation, in which the old key still works. */
 const OVERLAP = '14d';
 
 function askReplace(
@@ -117,7 +117,7 @@ function askReplace(
   const texts = view.t.license.keys;
   const { customer } = license;
   const mayMail = use.isMain && customer !== null && settings.mailing !== undefined;
-  // Where a key is in many hands, the form is sent as it stands (spreading.tsx).
+  // A link about a shared key selects the overlap, so that the form can be sent unchanged (spreading.tsx).
   const isSpreading = query.get('overlap') === OVERLAP;
   return {
     page: (
@@ -156,7 +156,8 @@ async function replace(
   const { license_key } = await act(call, sent, licenseKeyOperations.rekeyLicense, {
     path: { id: license.id },
     body: {
-      // Also of the main key: sent again, the same form must say the same, and by then another is the main key.
+      // Send the id even for the main key. A repeated form must name the same key, although another key is then the main
+      // one.
       key_id: use.key.id,
       ...(isOverlap ? { overlap: OVERLAP } : {}),
       ...(sent.get('mail') === '1' ? { mail: true } : {}),
@@ -196,13 +197,13 @@ async function end(
   try {
     await act(call, sent, licenseKeyOperations.removeLicenseKey, { path, query });
   } catch (error) {
-    // The second of two clicks finds it ended.
+    // After a double click, the first click has already ended the key.
     if (refusalOf(error, sent)?.status !== 404) throw error;
   }
   return done(pathOf(license), 'licenseKeyEnded', hintOf(call.view, use));
 }
 
-/** What a key is for, and its own limit and end. */
+/** The form fields of a key: its label, and its own limit and end. */
 function Terms({
   label = '',
   slots = '',

@@ -24,7 +24,7 @@ import { useView, type View } from '../view';
 import { slotsInWords } from './catalogue';
 import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
 
-/** A licence's keys: the list, and showing one. */
+/** The list of a licence's keys, and the page that shows a whole key. */
 
 export const licenseKeyRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id/keys', get: showKeys },
@@ -57,7 +57,7 @@ export const licenseKeyRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** Sites that a key's line names. */
+/** The number of sites in a key's row. */
 export const KEY_SITES = 2;
 const LIMIT = 50;
 const CSV_PAGE = 500;
@@ -67,7 +67,7 @@ export interface KeyOfLicense {
   use: KeyUse;
 }
 
-/** The licence and the key of the path. @throws OperationError (404) when there is none */
+/** Returns the licence and the key whose ids are in the path. @throws OperationError (404) if one does not exist */
 export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   const license = await licenseOf(call);
   const use = await viewKey(call.db, license, readId(call, 'key', 'key'));
@@ -75,7 +75,7 @@ export async function keyOf(call: OperatorCall): Promise<KeyOfLicense> {
   return { license, use };
 }
 
-/** Returns the end of a key, by which sentences name it. */
+/** Returns the last characters of a key, which sentences show to identify it. */
 export function hintOf({ t }: View, { key: { keyHint } }: KeyUse): string {
   return keyHint ?? t.license.keys.noHint;
 }
@@ -119,7 +119,7 @@ async function downloadKeys(call: OperatorCall): Promise<PageResponse> {
   return { csv: call.view.t.license.keys.csvName(String(id)), rows };
 }
 
-/** The panel of the licence's page. */
+/** The panel of the keys on the licence's page. */
 export function KeyPanel({
   shown,
   canShow,
@@ -154,7 +154,7 @@ export function KeyPanel({
   );
 }
 
-/** @param canShow whether keys are kept @param sites that came by each, by key id, one more than is named */
+/** Returns the table of keys. @param canShow true if keys are stored @param sites by key id, one more than is shown */
 function keyTable(
   view: View,
   license: License,
@@ -206,7 +206,7 @@ function keyTable(
   };
 }
 
-/** The newest of a key, and the way to all. */
+/** The newest sites of a key, with a link to all of them. */
 function KeySites({ license, sites }: { license: License; sites: string[] }) {
   const { t, to } = useView();
   if (sites.length === 0) return null;
@@ -267,7 +267,7 @@ function KeyActions({ license, use, canShow }: KeyOfLicense & { canShow: boolean
   );
 }
 
-/** A whole key, with what to know about it and a text for the customer. */
+/** Shows a whole key, with notes about it and a text for the customer. */
 export function showKey(
   { view: { t } }: OperatorCall,
   license: License,

@@ -4,14 +4,17 @@ import type { LineIconName } from '../kit/line-icons';
 import { useView, type Query } from '../view';
 import { licenseName } from './license-call';
 
-/** Selecting licences of the list, for what license-bulk.tsx does with them. */
+/** The selection of licences in the list, for the bulk actions of license-bulk.tsx. */
 
 const FORM = 'bulk';
-/** Before a licence's id in the name of a field, whose value is the revision that was seen: a name counts once in a form. */
+/**
+ * The name of a box's field is this and the licence's id, so that each name is unique in the form. Its value is the
+ * shown revision.
+ */
 export const LICENSE_FIELD = 'license-';
-/** So many of a list are done with at once. */
+/** The most licences of one bulk action. */
 export const MAX_FOUND = 10_000;
-/** The query of the list's page, to go back to. */
+/** The form field with the query of the list's page, for the back link. */
 export const LIST_FIELD = 'list';
 
 /** A box that selects a licence of the list. */
@@ -29,8 +32,10 @@ export function SelectLicense({ license }: { license: License }) {
 }
 
 /**
- * The bar of the selected licences. It shows as soon as one is selected, and the browser counts them (style/55-tables.css).
- * @param query the query of the list's page @param total the number of the whole list; undefined if it is unknown
+ * The bar of the selected licences. It shows as soon as one is selected, and the browser counts them
+ * (style/55-tables.css).
+ * @param query the query of the list's page
+ * @param total the number of the whole list; undefined if it is unknown
  */
 export function BulkBar({
   licenses,

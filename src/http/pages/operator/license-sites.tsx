@@ -24,7 +24,7 @@ import { slotsInWords } from './catalogue';
 import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
 import { activationOperations } from '../../../operations/activations';
 
-/** A licence's sites, devices, seats or instances: the newest on its page, all of them on one of their own. */
+/** A licence's sites, devices, seats or instances. Its own page shows the newest, and the list here shows all. */
 
 type Site = LicenseView['sites']['items'][number];
 
@@ -152,7 +152,7 @@ const EXAMPLES: Record<string, string> = {
   instance: 'web-1',
 };
 
-/** What the licence's plan counts. */
+/** Returns the words for the plan's activation type, such as "Sites". */
 function thingsOf({ t }: View, { plan: { activationType } }: License) {
   return {
     title: capitalized(t.common.sites(activationType)),
@@ -162,7 +162,7 @@ function thingsOf({ t }: View, { plan: { activationType } }: License) {
   };
 }
 
-/** The panel of the licence's page. */
+/** The panel of the sites on the licence's page. */
 export function SitePanel({ shown: { license, sites, freeSites } }: { shown: LicenseView }) {
   const view = useView();
   const { t, to, format, mayWrite } = view;
@@ -197,7 +197,7 @@ export function SitePanel({ shown: { license, sites, freeSites } }: { shown: Lic
   );
 }
 
-/** @param sort undefined: the newest first */
+/** The filters of the list. @param sort undefined for newest first */
 function SiteFilter({
   license,
   text,
@@ -281,7 +281,7 @@ function siteTable(
   };
 }
 
-/** Adds without a question, in the list's last line. */
+/** The form in the list's last row. It adds a site without a confirmation. */
 function AddForm({ license }: { license: License }) {
   const view = useView();
   const texts = view.t.license.sites;

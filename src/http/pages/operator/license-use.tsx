@@ -5,14 +5,14 @@ import { BarChart } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView, type View } from '../view';
 
-/** Whether a licence is used: its last twelve months, and where it was seen last. */
+/** The panel about the use of a licence: its last twelve months, and the site that used it last. */
 export function UsePanel({
   months,
   seen,
 }: {
-  /** undefined: not known in time */
+  /** undefined if they were not loaded within the timeout */
   months: LicenseMonthCounts[] | undefined;
-  /** undefined: nowhere */
+  /** undefined if no site has used it */
   seen: LastSeen | undefined;
 }) {
   const view = useView();

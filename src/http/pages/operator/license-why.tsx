@@ -24,29 +24,29 @@ import { mailOffReason, ReadyAnswer } from './answer';
 import { AnswerLanguage } from './answer-language';
 import { pathOf } from './license-call';
 
-/** "Does it work now?": the answer, its evidence, the one remedy, and a mail for the customer. */
+/** The diagnosis "Does it work now?": the verdict, its evidence, the remedy, and a mail to the customer. */
 
 export interface Why {
   works: CurrentAccess | null;
-  /** the newest first */
+  /** sorted newest first */
   happened: HistoryEntry[];
-  /** requests from its networks, perhaps another person's, in the same order */
+  /** requests from the same networks, perhaps of other customers, in the same order */
   nearby: HistoryEntry[];
   remedy: Remedy | null;
   others: Remedy[];
   reply: Reply;
   replyLanguage: CustomerLanguage;
-  /** the key that is judged, where it is not the main key */
+  /** the key that the verdict is about, if it is not the main key */
   key: { id: number; hint: string; label: string | null } | undefined;
-  /** a key in many hands */
+  /** a shared key (key sharing) */
   shared: { keyId: number; sentence: string } | undefined;
-  /** why no mail can be sent; undefined: it can */
+  /** the reason why no mail can be sent; undefined if it can */
   mailOff: string | undefined;
-  /** whether the address chose the language of the reply */
+  /** true if the page's address chose the language of the reply */
   isReplyAsked: boolean;
 }
 
-/** Requests that are looked at. */
+/** The number of latest requests that are examined. */
 const LATEST = 50;
 const SHOWN = 3;
 
@@ -91,7 +91,7 @@ export async function readWhy(
   return {
     works: currentAccess(sorted, happened, { license, language, now: at, zone, logDays }),
     happened,
-    // Advice for another person does not help this customer.
+    // Remove the advice, which may be for another customer.
     nearby: requestHistory({ requests: sorted.nearby, licenseId: license.id }, { ...told, limit: SHOWN }).map(
       (entry) => ({ ...entry, advice: null }),
     ),
@@ -120,7 +120,7 @@ function sharedOf({ about }: GroupedFindings): Why['shared'] {
   return found && { keyId: (found.facts as { key_id: number }).key_id, sentence: found.sentence };
 }
 
-/** Warns that many sites share a key, and leads to a new one. */
+/** The warning that many sites share a key, with a link to replace it. */
 export function SharedKey({ license, why: { shared } }: { license: License; why: Why }) {
   const { t, mayWrite } = useView();
   if (shared === undefined) return null;
@@ -134,7 +134,7 @@ export function SharedKey({ license, why: { shared } }: { license: License; why:
   );
 }
 
-/** The customer's, else that of mails. */
+/** Returns the customer's language. If it is unknown, returns the language of mails, or that of the page. */
 export async function replyLanguageOf(
   { db, settings: { mailing }, view }: Pick<OperatorCall, 'db' | 'settings' | 'view'>,
   customer: string | null,
@@ -142,14 +142,14 @@ export async function replyLanguageOf(
   return (await readPerson(db, customer)).language ?? mailing?.language ?? view.language;
 }
 
-/** The further key whose own limit refused a site, while the licence itself has free slots. */
+/** Returns the id of the further key whose own limit refused a site although the licence itself has free slots. */
 function fullKeyOf({ now, findings }: WhyAnswer): number | undefined {
   if (!now?.new_site.allowed) return undefined;
   const ofKey = findings.filter(({ code, facts }) => code === 'KEY_SLOTS_FULL' && 'request' in facts).at(-1);
   return (ofKey?.facts as { key_id: number | undefined } | undefined)?.key_id;
 }
 
-/** The verdict, the answer for the customer, and the requests that both are based on. */
+/** The verdict, the reply to the customer, and the requests on which both are based. */
 export function WhyPanels({ license, why }: { license: License; why: Why }) {
   const { t, to } = useView();
   const texts = t.license.why;
@@ -180,7 +180,7 @@ export function WhyPanels({ license, why }: { license: License; why: Why }) {
 
 const GROUNDS = { fine: 'ok', again: 'ok', no_new_site: 'warn', refused: 'bad' } as const;
 
-/** Does it work now? The line that decides is the title, with the one button below it. */
+/** The verdict on "Does it work now?". Its title is the decisive sentence, and the button of the remedy is below it. */
 function Verdict({ license, why, works }: { license: License; why: Why; works: CurrentAccess }) {
   const [main, other] =
     works.state === 'no_new_site' ? [works.newSite, works.updates] : [works.updates, works.newSite];
@@ -208,7 +208,7 @@ function Verdict({ license, why, works }: { license: License; why: Why; works: C
   );
 }
 
-/** Says that the verdict is not that of the main key. */
+/** The note that the verdict is about another key than the main key. */
 function JudgedBy({ license, of: { hint, label } }: { license: License; of: NonNullable<Why['key']> }) {
   const { t, to } = useView();
   const texts = t.license.why;
@@ -220,7 +220,7 @@ function JudgedBy({ license, of: { hint, label } }: { license: License; of: NonN
   );
 }
 
-/** The one thing to do as a button that does it, and other ways as links. */
+/** The remedy as a button, and its alternatives as links. */
 function RemedyBar({ license, why: { remedy, others } }: { license: License; why: Why }) {
   const { t, to, mayWrite } = useView();
   if (remedy === null || !mayWrite) return null;
@@ -254,7 +254,7 @@ function RemedyBar({ license, why: { remedy, others } }: { license: License; why
   );
 }
 
-/** What the remedy's button sends; undefined: it opens a page. */
+/** Returns the request of the remedy's button; undefined if the button opens a page. */
 function sentBy(
   remedy: Remedy,
   license: License,
@@ -278,7 +278,7 @@ function sentBy(
   }
 }
 
-/** Where a step is done, or its place in this page. */
+/** Returns the path of the page of a remedy, or its anchor in this page. */
 function linkOf(step: Remedy, license: License): string {
   switch (step.type) {
     case 'renew':
@@ -349,10 +349,10 @@ function LogEntry({ entry, license }: { entry: HistoryEntry; license: License })
   );
 }
 
-/** Characters in a line of the field, about. */
+/** The approximate number of characters in a line of the field. */
 const LINE = 85;
 
-/** The answer for the customer, in the form of a letter. */
+/** The suggested reply to the customer, as a letter. */
 function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOpen: boolean }) {
   const { t, to } = useView();
   const texts = t.license.why;
@@ -397,7 +397,7 @@ function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOp
   );
 }
 
-/** As RFC 6068 has it. */
+/** Returns the mailto: URL of a reply (RFC 6068). */
 function mailAddress(customer: string, { subject, body }: Reply): string {
   const address = customer.split('@').map(encodeURIComponent).join('@');
   const text = encodeURIComponent(body.replaceAll('\n', '\r\n'));

@@ -41,7 +41,7 @@ import { AddressNeeded, MailFact } from './order-mail';
 import { readWhy, SharedKey, WhyPanels } from './license-why';
 import { mailOperations } from '../../../operations/mails';
 
-/** One licence: does it work, and if not, why? Then its facts, keys, sites and history. */
+/** The page of one licence: whether it works, and if not, why. Then its facts, keys, sites and history. */
 
 export const licenseRoutes: Route<OperatorCall>[] = [
   { path: '/licenses/:id', get: showLicense },
@@ -60,34 +60,34 @@ const TOLD = 3;
 
 type SentMail = DataOf<typeof mailOperations.listLicenseMails>[number];
 
-/** What is nice to have beside the licence itself. */
+/** Data that the page can do without. Each part is omitted if it does not load within the timeout. */
 type Extras = Awaited<ReturnType<typeof readExtras>>;
 
 async function readExtras(call: OperatorCall, license: License) {
   const { customer, id } = license;
   const { db, at } = call;
-  // Of shops, that issued or renewed it; the oldest first
+  // The shops' orders that issued or renewed the licence, oldest first
   const orders = (await loadOptional(call, () => findOrdersOfLicenses(db, [id]))) ?? [];
   return {
     orders,
-    /** undefined: there is none, or it is not known in time */
+    /** undefined if the licence has no customer, or if it was not loaded within the timeout */
     customer:
       customer === null
         ? undefined
         : await loadOptional(call, () => findCustomer(call.db, customer, call.at)),
-    /** the seller's on the customer */
+    /** the seller's note about the customer */
     note: customer === null ? undefined : (await loadOptional(call, () => findProfile(db, customer)))?.note,
     mails: (await loadOptional(call, () => mailsOf(call, id))) ?? [],
     /** the event that suspended, revoked or cancelled it */
     stopped: await loadOptional(call, () => findStop(db, license)),
-    /** of a year; undefined: not known in time */
+    /** the last twelve months; undefined if they were not loaded within the timeout */
     months: await loadOptional(call, () => readLicenseMonths(db, id, at)),
     seen: await loadOptional(call, () => findLastSeen(db, license)),
-    /** that were given up, also those with the keys of its orders */
+    /** failed mails of the licence, and those with the keys of its orders */
     failedMails: await loadOptional(call, () =>
       listFailedMails(db, { licenseIds: [id], orderIds: orders.map((order) => order.id) }),
     ),
-    /** the latest that sites told */
+    /** the latest telemetry of its sites */
     told: (await loadOptional(call, () => listReportedSitesOf(db, [id], TOLD))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await loadOptional(call, () => mailOfOrder(call, id, orders)),
@@ -300,7 +300,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
   );
 }
 
-/** When and why it was stopped, and by whom. */
+/** Returns the time, the reason and the actor of a suspension, revocation or cancellation. */
 function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
   if (stopped === undefined) return undefined;
   const { reason } = stopped.after ?? {};
@@ -318,7 +318,7 @@ function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
 
 const MAX_ORDERS = 5;
 
-/** Orders of shops: the first and the latest ones. */
+/** The orders of the licence: the first one and the latest ones. */
 function Orders({ orders }: { orders: LicenseOrder[] }) {
   const { to } = useView();
   const shown = orders.length > MAX_ORDERS ? [orders[0], ...orders.slice(1 - MAX_ORDERS)] : orders;
@@ -403,7 +403,7 @@ function Beside({ children }: { children: string }) {
   return <span class="sub">{children}</span>;
 }
 
-/** The icon of a change: of a site, a key, a mail, or of anything else. */
+/** Returns the icon for an audit event: for a site, a key, a mail, or any other change. */
 function iconOf(action: string): LineIconName {
   if (action.includes('activat')) return 'globe';
   if (/key|issue|reveal/.test(action)) return 'key-round';

@@ -19,12 +19,12 @@ import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
 import { BulkBar, SelectLicense } from './license-select';
 
-/** Which licences are there: filters in the address, quick ones with their counts, and the same as CSV. */
+/** The list of licences, with its filters in the address, quick filters with counts, and a CSV file. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
 
-/** The query of the API's list, by the same names. */
+/** The query parameters, with the same names as in the API's list. */
 const NAMES = [
   'q',
   'product_id',
@@ -57,14 +57,14 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
   const counted = await loadOptional({ db, settings }, async (on) => countLicenses(on, toQuery(filters), at));
   const { items, next } = await listLicensePage(db, toQuery(given), { limit: LIMIT, after }, at).catch(
     (error: unknown) => {
-      // A filter that names nothing, such as a plan that is gone, matches nothing.
+      // An invalid filter, such as a deleted plan, matches nothing.
       if (!(error instanceof OperatorError)) throw error;
       return { items: [], next: null };
     },
   );
-  // The kept count may be a minute old.
+  // The cached count may be a minute old.
   const total = counted === undefined ? undefined : Math.max(counted, items.length);
-  // A cursor that leads nowhere is no empty shop either.
+  // An empty page after an invalid cursor does not mean that no licence exists.
   const isFiltered = Object.keys(filters).length > 0 || after !== undefined;
   return {
     page: (
@@ -106,7 +106,10 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
   };
 }
 
-/** All licences that a list has, the newest first; undefined: more than `most`. @param query of a page of it */
+/**
+ * Returns all licences of a list, newest first; undefined if it has more than `most`.
+ * @param query the query of any of its pages
+ */
 export async function findWholeList(
   { db, at }: OperatorCall,
   query: URLSearchParams,
@@ -145,7 +148,7 @@ interface Counts {
   byStatus: Record<string, number>;
 }
 
-/** From the kept figures, at most a minute old. */
+/** Returns the counts from the aggregates, which are at most one minute old. */
 async function countsOf(db: OperatorCall['db'], at: Date): Promise<Counts> {
   const day = at.toISOString().slice(0, 10);
   const { licenses } = await readStatistics(db, { from: day, to: day }, at);
@@ -234,7 +237,7 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
   ];
 }
 
-/** Filters that no field shows. */
+/** Chips for the active filters that have no form field. */
 function Chips({ filters, products }: { filters: Given; products: Product[] }) {
   const { t, to, format } = useView();
   const { names, filteredBy } = t.licenses;
@@ -260,18 +263,18 @@ function Chips({ filters, products }: { filters: Given; products: Product[] }) {
 interface LicenseTableProps {
   licenses: License[];
   isSoonest?: boolean;
-  /** of the whole list; undefined: not known */
+  /** the number of licences in the whole list; undefined if it is unknown */
   total?: number | undefined;
   sorting?: Sorting;
-  /** each row has a box for the form of `BulkBar` */
+  /** true if each row has a box, for the form of `BulkBar` */
   isSelectable?: boolean;
   caption?: string;
-  /** columns that only this list has */
+  /** additional columns */
   further?: Column<License>[];
   empty: TableProps<License>['empty'];
 }
 
-/** Licences, wherever they are listed. */
+/** A table of licences. */
 export function LicenseTable(props: LicenseTableProps) {
   return <Table {...licenseTable(useView(), props)} />;
 }

@@ -12,7 +12,7 @@ import { Head, Inside, Panel } from '../kit/panel';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 
-/** The texts of mails: a list, and each with a preview. */
+/** The mail templates: the list, and each with a preview. */
 
 type MailText = DataOf<typeof mailTextOperations.getMailText>;
 type Preview = DataOf<typeof mailTextOperations.previewMailText>;
@@ -109,7 +109,7 @@ async function showText(
   };
 }
 
-/** Lines that the field shows without scrolling, about. */
+/** The approximate number of lines that the field shows without scrolling. */
 const ROWS = 22;
 
 function TextPanel({ form, text }: { form: FormState; text: MailText }) {

@@ -15,7 +15,7 @@ import { Panel } from '../kit/panel';
 import { Tag, type TagKind } from '../kit/status';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
-/** The latest mails, and those that were given up. A licence's own stand on its page. */
+/** The lists of the latest mails and of the failed ones. A licence's page shows its own mails. */
 
 export const mailRoutes: Route<OperatorCall>[] = [
   { path: '/mails', get: showMails },
@@ -140,7 +140,7 @@ async function downloadMails({ db, query, view }: OperatorCall): Promise<PageRes
   return { csv: csvNameOf(view.t.system.mails.title), rows };
 }
 
-/** The page whose button it was. */
+/** Returns the page that contained the button. Only known paths pass (open redirect). */
 function backOf(sent: URLSearchParams): string {
   const back = sent.get('back') ?? '';
   return /^\/(?:licenses|orders|customers)\/\w+$/.test(back) ? back : '/mails?state=failed';

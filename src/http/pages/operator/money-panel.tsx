@@ -3,7 +3,10 @@ import { Numbers } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
-/** Shows payments and refunds by month and currency, with the day from which they are complete. Empty before the first amount. */
+/**
+ * Shows payments and refunds by month and currency, with the day from which they are complete. Empty before the first
+ * amount.
+ */
 export function MoneyPanel({ money }: { money: MoneyFigures | undefined }) {
   const { t, format } = useView();
   const texts = t.renewals.money;

@@ -6,7 +6,10 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { nameOf } from './move-in-sent';
 
-/** How customers' sites fare after a move: answered and refused beside the days before it, and the unknown keys. */
+/**
+ * The check after a move: the successful and refused requests of customers' sites, compared with the days before, and
+ * the unknown keys.
+ */
 
 export const moveInCheckRoute: Route<OperatorCall> = { path: '/move-in/check', get: show };
 
@@ -73,7 +76,7 @@ function Asked({ found: { now, before } }: { found: MoveIn }) {
         {
           title: columns.why,
           kind: 'text',
-          // A former system does not say.
+          // The former system did not record the reasons.
           cell: ({ refusals, refused, isHere }) =>
             isHere || refused === 0
               ? refusals

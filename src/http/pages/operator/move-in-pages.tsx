@@ -43,19 +43,21 @@ import {
   type SentMove,
 } from './move-in-sent';
 
-/** The pages of a move from another system: its name, what would happen, what did, and what an undone one left. */
+/**
+ * The pages of an import from another system: the first form, the dry run, the result, and the rows that an undo left.
+ */
 
 const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
 
-/** Questions of the first form once a file was read. */
+/** Questions that the first form asks about a file that was read. */
 export interface Asked {
-  /** Files that the form keeps, by the names of their fields. */
+  /** the files that the form contains, by the names of their fields */
   files?: Record<string, string | undefined> | undefined;
-  /** Prefixes of the sites in the database. */
+  /** the table prefixes of the sites in the database */
   prefixes?: readonly string[] | undefined;
-  /** which comes first in dates, as the refusal `which-dates` names it */
+  /** the facts of the refusal `which-dates`, for the question whether dates begin with the day or the month */
   dates?: readonly string[] | undefined;
-  /** a field, and the columns that may have it */
+  /** a field, and the columns that may contain it */
   columns?: readonly string[] | undefined;
 }
 
@@ -70,7 +72,7 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
   const { t, to } = useView();
   const { files = {}, prefixes = [], dates, columns = [] } = asked;
   const [field, ...names] = columns;
-  // What was chosen before; another file may have other columns.
+  // Keep the columns that were chosen before, unless another file may have other columns.
   const chosen =
     field === undefined && dates === undefined
       ? []
@@ -141,7 +143,7 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
   );
 }
 
-/** @param facts of the refusal `which-dates` */
+/** The field that asks for the order of day and month. @param facts the facts of the refusal `which-dates` */
 function DatesField({ facts }: { facts: readonly string[] }) {
   const { t, format } = useView();
   const texts = t.moveIn;
@@ -181,7 +183,7 @@ function TableColumns({ form, readAs }: { form: FormState; readAs: ReadColumn[] 
   const { t } = useView();
   const texts = t.moveIn;
   const columns = readAs.map(({ column }) => column).filter(isChosen);
-  // One with a comma in its name stays what it was taken for.
+  // Leave out a field whose column has a comma in its name. It keeps its column.
   const fields = CSV_FIELDS.filter((field) => form.value(columnField(field)) !== undefined);
   const half = Math.ceil(fields.length / 2);
   return (
@@ -251,12 +253,14 @@ interface PreviewProps {
   form: FormState;
   sent: SentMove;
   report: MoveReport;
-  /** of the former system, without those taken together */
+  /** the plans of the source system, without combined ones */
   plans: MappedPlan[];
   covers: Cover[];
-  /** plans here */
+  /** the plans of this service */
   options: Option[];
-  /** of what was looked at; empty: not yet, because a plan was just chosen by itself */
+  /**
+   * the digest of the import that the dry run showed; empty if a plan was just selected automatically and not yet seen
+   */
   checked: string;
 }
 
@@ -426,7 +430,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
   );
 }
 
-/** A plan that would be made, as most of its licences are. */
+/** The fields of a new plan. Their values are those of most of its licences. */
 function MadePlan({ index }: { index: number }) {
   const texts = useView().t.moveIn;
   const { name, limit, duration } = madeFields(index);
@@ -445,7 +449,7 @@ function MadePlan({ index }: { index: number }) {
   );
 }
 
-/** @param first the number of the first one's field */
+/** The table of customers with several plans. @param first the number of the first row's field */
 function CoverTable({
   form,
   covers,
@@ -683,7 +687,7 @@ export function MovedPage({ source, moved }: { source: MovingSource; moved: Move
   );
 }
 
-/** What one page shows of what an undone move left. */
+/** The most rows that a page shows of those that an undo left. */
 const MAX_LEFT = 1_000;
 
 export function UndonePage({

@@ -13,58 +13,60 @@ import type { DataOf } from '../act';
 import type { OperatorCall } from '../page';
 
 /**
- * The form of a move from another system. The file is kept between two forms in a field of the second one, because the
- * service keeps no files of its own; a large one is chosen again.
+ * The form of an import from another system. The service stores no uploaded file, so the second form contains the first
+ * one's file in a hidden field. A large file must be chosen again.
  */
 
-/** Below the limit of a form's field (upload.ts), with a line end of two characters. */
+/** Less than the limit of a form field (upload.ts), because a browser sends a line end as two characters. */
 const MAX_KEPT_BYTES = 1_900_000;
 
-/** What a form has sent. */
+/** The submitted form. */
 export interface SentMove {
   source: MovingSource;
   fields: URLSearchParams;
   dates: DateForm | undefined;
   isConfirmed: boolean;
-  /** The operation's `map` of columns; empty: by their names. */
+  /** the operation's `map` of columns; empty to recognize columns by their names */
   columns: string;
-  /** of the former system, in the order of the form's fields; last those of plans taken together */
+  /** the source system's plans, in the order of the form's fields; combined plans are last */
   keys: string[];
   map: PlanMap;
-  /** the same as the operation takes it; empty: nothing is said */
+  /** `map` as a parameter of the operation; empty if no plan was chosen */
   plans: string;
-  /** a field of a plan to be made that cannot be read */
+  /** an invalid field of a new plan */
   badField: string | undefined;
-  /** of the site's tables; undefined: found by itself */
+  /** the prefix of the site's tables; undefined to detect it */
   sitePrefix: string | undefined;
   table: SentFile;
-  /** with the customers' addresses */
+  /** the table with the customers' addresses */
   users: SentFile;
 }
 
 export interface SentFile {
-  /** undefined: none */
+  /** undefined if no file was sent */
   bytes: Buffer | undefined;
-  /** for the next form's field; undefined: none, or too large for that */
+  /** the text for the next form's hidden field; undefined if no file was sent, or if it is too large or not a text */
   kept: string | undefined;
 }
 
-/** The name of a plan's field. */
+/** Returns the name of a plan's field. */
 export const planField = (index: number) => `plan${index}`;
-/** The fields of a plan that is made. The API's name before the dot selects the sentence of an error. */
+/**
+ * Returns the names of a new plan's fields. The API's name before the dot selects the sentence of a validation error.
+ */
 export const madeFields = (index: number) =>
   ({ name: `name.${index}`, limit: `activation_limit.${index}`, duration: `duration.${index}` }) as const;
-/** The name of the field that chooses a column. */
+/** Returns the name of the field that chooses the column of a CSV field. */
 export const columnField = (field: string) => `col-${field}`;
-/** The name of the field for columns of the metadata. */
+/** The name of the field for the columns of the metadata. */
 export const MORE_COLUMNS = columnField('more');
 export const MAKE = 'new';
 export const LEAVE_OUT = '-';
 
-/** What the operation answers for a system by its name. */
+/** The result of the import operation. */
 export type Moved = DataOf<typeof importOperations.importLicenses>;
 
-/** @param files those that were chosen; undefined: that which the form kept */
+/** Reads the submitted form. @param files the chosen files; undefined for the file that the form contains */
 export function readSent(
   source: MovingSource,
   { table, users_table: usersTable, ...others }: Record<string, string>,
@@ -88,7 +90,7 @@ export function readSent(
     if (value !== MAKE) return;
     const { name, limit, duration } = madeFields(i);
     const [sites, period] = [read(limit, /^\d{1,9}$/), read(duration, DURATION)];
-    // An empty period means a lifetime once the page has shown it.
+    // Once the page has shown the fields, an empty period means a lifetime.
     const isShown = sites !== '';
     map.set(key, {
       limit: isShown ? Number(sites) : undefined,
@@ -112,7 +114,7 @@ export function readSent(
   };
 }
 
-/** A field that the form shows, and nobody chose, has no column. */
+/** Returns the `map` of columns. A field that the form shows without a choice has no column. */
 function columnsOf(fields: URLSearchParams): string {
   const chosen = CSV_FIELDS.flatMap((field) => {
     const column = fields.get(columnField(field));
@@ -121,12 +123,12 @@ function columnsOf(fields: URLSearchParams): string {
   return [...chosen, fields.get(MORE_COLUMNS)?.trim() ?? ''].filter(Boolean).join(',');
 }
 
-/** @param kept of the form before */
+/** Returns the chosen file. @param before the text that the form contains, if no file was chosen */
 function sentFile(file: Buffer | undefined, before: string | undefined): SentFile {
   const given = file === undefined || file.length === 0 ? undefined : file;
   const read = given ?? (before === undefined ? undefined : Buffer.from(before));
   const text = read === undefined || read.length > MAX_KEPT_BYTES ? undefined : textOfCsv(read);
-  // Always with the same line ends: a browser changes those of a field.
+  // Normalize line ends, because a browser changes those of a field.
   const bytes = text === undefined ? read : Buffer.from(text);
   const isKept =
     text !== undefined && Buffer.byteLength(text) < MAX_KEPT_BYTES && !/(?![\n\t])\p{Cc}/u.test(text);
@@ -142,7 +144,7 @@ function keysOf(text: string | null): string[] {
   }
 }
 
-/** Tells this move with these plans from others: only what was looked at is imported. */
+/** Returns a digest of the import with its plans. Only an import whose dry run was shown is performed. */
 export function digestOf(sent: SentMove): string {
   const { source, dates, isConfirmed, columns, plans, sitePrefix, table, users } = sent;
   const files = [table, users].map(({ bytes }) =>
@@ -158,7 +160,7 @@ export function digestOf(sent: SentMove): string {
     .digest('base64url');
 }
 
-/** The query of the operation that imports it. */
+/** Returns the query of the import operation. */
 export function queryOf(sent: SentMove): URLSearchParams {
   const { source, dates, isConfirmed, columns, plans, sitePrefix } = sent;
   const given = {
@@ -168,23 +170,26 @@ export function queryOf(sent: SentMove): URLSearchParams {
     map: columns,
     confirm_columns: isConfirmed ? '1' : '',
     site_prefix: sitePrefix ?? '',
-    // The preview has listed them.
+    // The dry run has listed them.
     skip_bad_rows: source.name === 'csv' ? '1' : '',
   };
   return new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''));
 }
 
-/** The name of a source in a sentence: "Move in from ...". */
+/** Returns the name of a source within a sentence: "Move in from ...". */
 export function titleOf({ moveIn }: Texts, name: string): string {
   return name === 'csv' ? moveIn.csv : (SOURCES.find((one) => one.name === name)?.title ?? name);
 }
 
-/** The name of a source by itself, as in a list. */
+/** Returns the name of a source outside a sentence, such as in a list. */
 export function nameOf(t: Texts, name: string): string {
   return name === 'csv' ? t.moveIn.csvAlone : titleOf(t, name);
 }
 
-/** The columns of a file that may be chosen: the map has commas between its parts. */
+/**
+ * Returns the columns of a file that can be chosen. A column's name must not contain the comma that separates the map's
+ * parts.
+ */
 export async function headingOf(bytes: Buffer): Promise<string[]> {
   for await (const { cells } of readCsv(asSingleChunk(bytes)))
     return cells.map((name) => name.trim()).filter(isChosen);
@@ -195,7 +200,7 @@ export function isChosen(column: string): boolean {
   return column !== '' && !/[,\n]/.test(column);
 }
 
-/** What the move would do; nothing is changed. @throws OperatorError */
+/** Reports what the import would do (dry run), without changing anything. @throws OperatorError */
 export function previewMove(
   { db, at, caller, settings, view: { t, format } }: OperatorCall,
   sent: SentMove,
@@ -222,19 +227,22 @@ export function previewMove(
   });
 }
 
-/** Customers with several plans that no plan of theirs covers, or for whom one of ours was chosen. */
+/**
+ * Customers with the same several plans. None of these includes the others, or a plan of this service was chosen for
+ * them.
+ */
 export interface Cover {
-  /** as the map names the plans together: `3+8` */
+  /** the combined plans, as in the map: `3+8` */
   key: string;
   name: string;
   customers: number;
-  /** the first ones' addresses, where no plan is chosen */
+  /** the addresses of the first customers, if no plan is chosen */
   addresses: string[];
-  /** the chosen plan of ours; null: the other licences get new keys */
+  /** the chosen plan of this service; null to give the other licences new keys */
   planId: number | null;
 }
 
-/** In the order of their keys. */
+/** Returns the combined plans, sorted by key. */
 export function coversOf({ plans, warnings }: MoveReport): Cover[] {
   const covers = new Map<string, Cover>();
   for (const { key, name, licenses, target, isTogether } of plans)

@@ -32,7 +32,7 @@ import {
 } from './move-in-sent';
 import { planOptions } from './shop-map';
 
-/** Another system's licences by its name: what would happen, the plans, the move itself, and the way back. */
+/** The import of another system's licences: the dry run with its plans, the import, and the undo. */
 
 export const moveInRoutes: Route<OperatorCall>[] = [
   {
@@ -44,7 +44,7 @@ export const moveInRoutes: Route<OperatorCall>[] = [
     post: receive,
   },
   moveInCheckRoute,
-  // Of bookmarks: it had a page of its own.
+  // Redirect old bookmarks of the former page for tables.
   { path: '/imports', scope: 'write', get: () => ({ to: '/move-in?from=csv' }) },
   formRoute('/move-in/:id/undo', {
     isSecret: true,
@@ -98,7 +98,7 @@ async function receive(call: OperatorCall): Promise<PageResponse> {
   }
 }
 
-/** Shows what the move would do; nothing is changed. */
+/** Shows what the import would do (dry run), without changing anything. */
 async function preview(
   call: OperatorCall,
   sent: SentMove,
@@ -134,7 +134,7 @@ async function preview(
     file: sent.table.bytes,
     users: sent.users.bytes,
   });
-  // A question that was not asked before has the answer that was looked at.
+  // A question that this dry run asks for the first time has the answer that the dry run is based on.
   const isLookedAt =
     sent.keys.length === 0 ||
     writePlanMap(chosenOf(withoutNew(next.map, sent.keys))) === writePlanMap(chosenOf(sent.map));
@@ -158,12 +158,12 @@ function withoutNew(map: PlanMap, before: string[]): PlanMap {
   return new Map([...map].filter(([key, id]) => id !== null || before.includes(key)));
 }
 
-/** Without what a plan to be made is: the report shows that in full. */
+/** Returns the map without the fields of new plans, which the report shows completely. */
 function chosenOf(map: PlanMap): PlanMap {
   return new Map([...map].map(([key, target]) => [key, typeof target === 'object' && target ? {} : target]));
 }
 
-/** Shows the first form again, with what is wrong. */
+/** Shows the first form again, with the error. */
 async function refuse(
   call: OperatorCall,
   fields: Record<string, string>,
@@ -188,12 +188,12 @@ interface Refusal {
   status: number;
   failure?: FormFailure;
   field?: string;
-  /** The code of a refused move, and the facts of its sentence. */
+  /** the code of a refused import; `facts` are those of its sentence */
   code?: string;
   facts?: readonly string[];
 }
 
-/** In the words of the form. @throws what is no refusal */
+/** Converts an error to a refusal in the words of the form. @throws the error if it is not a refusal */
 function refusalFor({ view: { t } }: OperatorCall, error: unknown): Refusal & { failure: FormFailure } {
   const refused = refusalOf(error, new URLSearchParams());
   if (refused === undefined) throw error;
@@ -205,7 +205,7 @@ function refusalFor({ view: { t } }: OperatorCall, error: unknown): Refusal & { 
     };
   const { field } = refused.error;
   const failure = toFormFailure(t, { ...refused, field });
-  // The maps have no field of their own.
+  // The form has no field for the maps.
   const { facts } = refused;
   return {
     status,

@@ -11,11 +11,11 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { catalogueFields, monthName, readFilters, toRenewalsQuery, type RenewalFilters } from './renewals';
 
-/** Who did not renew: whoever still presses Update stands first. */
+/** The list of lapsed customers (churn). Customers whose sites still request updates are first. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
-/** Longer addresses fill a line each. */
+/** The most lines of the field, in which long addresses fill one line each. */
 const MAX_LINES = 8;
 
 export const notRenewedRoutes: Route<OperatorCall>[] = [
@@ -127,7 +127,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
-/** The addresses to write to. Who has another licence that works may have bought it in the place of this. */
+/** The addresses to write to, without customers who have another active licence, because it may replace this one. */
 function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
   const { t, format } = useView();
   const texts = t.renewals.notRenewed;
@@ -174,7 +174,7 @@ function readGiven(query: URLSearchParams): Given {
   return { ...readFilters(query), ...Object.fromEntries(given.filter(([, value]) => value)) };
 }
 
-/** A filter that names nothing, such as a plan that is gone, matches nothing. */
+/** Reads a page of the list. An invalid filter, such as a deleted plan, matches nothing. */
 async function readLapsed({ db, at }: OperatorCall, { month, after, ...filters }: Given, limit: number) {
   try {
     return await listLapsed(db, { ...toRenewalsQuery(filters), month }, { limit, after }, at);

@@ -12,7 +12,10 @@ import { ListPage } from '../kit/list-page';
 import { NoteLine } from '../kit/note';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
-/** Who may have a sign-in link mailed. The API has no operation for it, so these forms call the domain themselves. */
+/**
+ * The operators who can request a mailed sign-in link. The API has no operation for this, so these forms call the
+ * domain directly.
+ */
 
 export const operatorListRoutes: Route<OperatorCall>[] = [
   { path: '/operators', scope: 'write', get: showOperators },

@@ -6,7 +6,10 @@ import { Form, Submit } from '../kit/fields';
 import { NoteLine } from '../kit/note';
 import { useView } from '../view';
 
-/** States that a paid order has no address, with where to enter it. @param isNeeded it has licences in force */
+/**
+ * The note that a paid order has no e-mail address, with a link to enter one.
+ * @param isNeeded true if it has active licences
+ */
 export function AddressNeeded({
   id,
   mail: { reason },
@@ -27,8 +30,9 @@ export function AddressNeeded({
 }
 
 /**
- * When an order's keys went to which address, or why not, and a button that sends them.
- * @param back the page of a licence that shows it, where the button leads back to
+ * The state of the mail with an order's keys: its time and address, or the reason why it was not sent. A button sends
+ * it.
+ * @param back the page to which the button returns, if it is a licence's page
  */
 export function MailFact({
   id,

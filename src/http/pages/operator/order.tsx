@@ -37,7 +37,7 @@ import { AddressNeeded, MailFact } from './order-mail';
 import { State } from './orders';
 import { orderOperations } from '../../../operations/orders';
 
-/** One order: what it waits for, its lines with their licences, and its events with what each did. */
+/** The page of one order: what blocks it, its lines with their licences, and its events with their effects. */
 
 export const orderRoutes: Route<OperatorCall>[] = [
   { path: '/orders/:id', get: showOrder },
@@ -182,7 +182,7 @@ async function setCustomer(
   return done(`/orders/${id}`, isSent ? 'orderCustomerSent' : 'orderCustomer', customer ?? '');
 }
 
-/** What was paid and given back, by currency. */
+/** Returns the paid and refunded amounts by currency. */
 function amountFacts({ t, format }: View, amounts: Amounts[]): [string, string][] {
   const texts = t.orders.one;
   const of = (title: string, which: 'paid' | 'refunded'): [string, string][] => {
@@ -194,7 +194,7 @@ function amountFacts({ t, format }: View, amounts: Amounts[]): [string, string][
   return [...of(texts.paid, 'paid'), ...of(texts.refunded, 'refunded')];
 }
 
-/** The page whose button it was: the order's, or a licence's. */
+/** Returns the page that contained the button: the order's or a licence's. Only known paths pass (open redirect). */
 function backOf(text: string | null, id: string): string {
   return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
 }
@@ -211,7 +211,7 @@ async function confirm(call: OperatorCall, sent: URLSearchParams): Promise<PageR
   return done(`/orders/${id}`, 'saved');
 }
 
-/** Why it failed, or that it has more lines than the seller has confirmed. */
+/** The reason for which an order failed, or the request to confirm an order with many lines. */
 function Stopped({ order }: Pick<OrderDetails, 'order'>) {
   const { t, format, mayWrite } = useView();
   const { waiting: texts } = t.orders;
@@ -230,7 +230,7 @@ function Stopped({ order }: Pick<OrderDetails, 'order'>) {
   );
 }
 
-/** What its lines wait for, each once, with where an article is mapped. */
+/** The reasons for which lines are blocked, each listed once, with a link to map an article. */
 function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 'events'>) {
   const { t, to, mayWrite } = useView();
   const whatFor = (line: Line) =>
@@ -277,7 +277,7 @@ function Lines({
 }: {
   lines: OrderDetails['lines'];
   plans: ReadonlyMap<number, string>;
-  /** by the line's id */
+  /** the states of the lines, by line id */
   standings: ReadonlyMap<number, LineStanding>;
 }) {
   const { t, to, format, now } = useView();

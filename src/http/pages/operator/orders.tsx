@@ -21,7 +21,7 @@ import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 
-/** What shops posted: first the articles that orders wait for, which are mapped from here, then all orders. */
+/** The list of orders. Above it, the unmapped articles that block orders, each with a link to map it. */
 
 export const orderListRoutes: Route<OperatorCall>[] = [
   { path: '/orders', get: showList },
@@ -171,7 +171,7 @@ function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
   return { csv: csvNameOf(view.t.orders.title), rows };
 }
 
-/** As decimals, so that a spreadsheet needs no table of minor units; several currencies are separated by blanks. */
+/** Formats amounts as decimals, because a spreadsheet does not know minor units. Blanks separate several currencies. */
 function csvAmounts(amounts: OrderView['amounts'], { csv }: Texts) {
   const of = (which: 'paid' | 'refunded') =>
     amounts.map((one) => asDecimal(one[which], one.currency).replace('.', csv.decimal)).join(' ');
@@ -206,7 +206,7 @@ function readGiven(query: URLSearchParams): Given {
   };
 }
 
-/** The articles that orders wait for, each with where it is mapped. */
+/** The unmapped articles that block orders, each with a link to map it. */
 function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
   const { t, to, format, mayWrite } = useView();
   const { waiting: texts } = t.orders;
@@ -247,7 +247,7 @@ function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
   );
 }
 
-/** Whether an order waits, and whether it is a test. */
+/** The state of an order, with a note if it is a test. */
 export function State({ order: { state, isTest } }: { order: OrderView['order'] }) {
   const { t } = useView();
   return (
@@ -260,7 +260,7 @@ export function State({ order: { state, isTest } }: { order: OrderView['order'] 
   );
 }
 
-/** What was paid, of each currency, and below it what was given back. */
+/** The paid amount of each currency, and below it the refunded amount. */
 export function AmountsCell({ amounts }: Pick<OrderView, 'amounts'>) {
   const { t, format } = useView();
   if (amounts.length === 0) return <>{t.common.none}</>;

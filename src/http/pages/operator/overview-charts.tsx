@@ -4,14 +4,14 @@ import { BarChart, HorizontalBars, type HorizontalBar } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView, type View } from '../view';
 
-/** The charts of the overview. */
+/** The charts of the overview (dashboard). */
 
-/** Releases that the sentence below a chart names. */
+/** The number of releases that the sentence below a chart names. */
 const MAX_NAMED = 3;
-/** Products, or versions of one: the page of its sites has the others. */
+/** The most products, or versions of one product. The page of the product's sites has the others. */
 const MAX_INSTALLED = 8;
 
-/** `Nov 2026`, of a month such as `2026-11`. */
+/** Formats a month such as `2026-11` as `Nov 2026`. */
 function fullMonth({ format }: View, month: string): string {
   return `${format.month(firstOf(month))} ${month.slice(0, 4)}`;
 }
@@ -20,7 +20,7 @@ function firstOf(month: string): Date {
   return new Date(`${month}-01T00:00:00Z`);
 }
 
-/** What was sold and renewed in a year. */
+/** The sales and renewals of a year. */
 export function TrendPanel({
   months,
   rate,
@@ -72,7 +72,7 @@ export function TrendPanel({
   );
 }
 
-/** A share of few says nothing. */
+/** The fewest licences for which a share is shown; a share of fewer is not significant. */
 const LEAST_FOR_SHARE = 20;
 
 function rateSentence({ t, format }: View, { ended, renewed }: RenewalRate): string {
@@ -109,13 +109,15 @@ export function EndingPanel({ months }: { months: Statistics['expiring'] }) {
   );
 }
 
-/** What runs on customers' sites: of several products how many have the newest version, of one each version. */
+/**
+ * The versions on customers' sites: for several products the number of up-to-date sites, for one product each version.
+ */
 export function InstalledPanel({
   installed,
   products,
 }: {
   installed: Installed[] | undefined;
-  /** that are looked at */
+  /** the number of products that are counted */
   products: number;
 }) {
   const view = useView();
@@ -190,7 +192,7 @@ export function UsedPanel({
   released,
 }: {
   days: DayStatistics[];
-  /** in these days, the oldest first */
+  /** the releases of these days, oldest first */
   released: { what: string; at: Date }[];
 }) {
   const { t, format } = useView();

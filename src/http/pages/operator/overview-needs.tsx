@@ -5,7 +5,10 @@ import { Icon, LineIcon } from '../kit/icons';
 import { Inside, Panel } from '../kit/panel';
 import { useView, type Query } from '../view';
 
-/** Lists the seller's tasks and the gaps of the set-up. @param needs undefined if they were not read in time */
+/**
+ * The seller's action items, and the gaps of the set-up.
+ * @param needs undefined if they were not loaded within the timeout
+ */
 export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gaps: Gap[] }) {
   const { t, to, format } = useView();
   const texts = t.overview.needs;
@@ -40,7 +43,7 @@ export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gap
   );
 }
 
-/** A part of the set-up that is missing, and the page that has it. */
+/** A missing part of the set-up, with a link to the page that adds it. */
 export function GapLine({ gap }: { gap: Gap }) {
   const { t, to, format } = useView();
   const { sentences, go } = t.start.gaps;
@@ -70,7 +73,7 @@ const NEED_LISTS = {
   spreading: '/spreading',
 } as const satisfies Record<ActionItem['type'], string>;
 
-/** @param shop the shop whose page it is; undefined: the overview */
+/** An action item. @param shop the shop whose page shows it; undefined for the overview */
 export function NeedLine({ need, shop }: { need: ActionItem; shop?: string }) {
   const { t, to } = useView();
   const { type, sentence } = need;
@@ -97,7 +100,7 @@ export function NeedLine({ need, shop }: { need: ActionItem; shop?: string }) {
   );
 }
 
-/** A line that is one link. @param by the target of the link, or further facts */
+/** A list item that is one link. @param by the name of the link's target, or further facts */
 function TaskLine({ icon, href, by, children }: { icon: Child; href: string; by: string; children: string }) {
   return (
     <li>

@@ -32,7 +32,10 @@ import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from
 import { MoneyPanel } from './money-panel';
 import { NeedsYou } from './overview-needs';
 
-/** How it goes, and what needs the seller. Before there is something to sell, the first steps stand here. */
+/**
+ * The overview (dashboard), with figures and action items. Before something can be sold, it shows the first steps
+ * (onboarding).
+ */
 
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
 
@@ -68,7 +71,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
       counted('trend', (on) => readTrend(on, query, at)),
       counted('installed', (on) => readInstalled(on, goods, query.productId)),
       counted('rate', (on) => readRenewalRate(on, goods, query.productId, at)),
-      // An order's amount is not of one product.
+      // Orders do not split their amount by product.
       query.productId === undefined ? counted('money', (on) => readMoney(on, at)) : undefined,
     ]);
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
@@ -103,15 +106,18 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
-/** Lists what the shop lacks besides what it sells. */
+/** Lists the gaps of the set-up, except those of products and plans. */
 export function gapsOf({ db, settings: { config } }: OperatorCall, goods: Goods): Promise<Gap[]> {
   return listGaps(db, goods, { address: config.publicUrl !== undefined, mail: config.mail !== undefined });
 }
 
-/** Kept figures are as old, too. */
+/** The age up to which a figure counts as current. Aggregates are as old too. */
 const FRESH_MS = 60_000;
 
-/** Shows the time of the oldest figure, if counting takes longer than a moment. @param found undefined: never counted */
+/**
+ * The note with the time of the oldest figure, if figures are still being counted.
+ * @param found undefined if never counted
+ */
 function LateNote({
   query: { productId, days },
   found,
@@ -134,7 +140,7 @@ function LateNote({
   );
 }
 
-/** What the address does not say, or says of no product or period, is the usual. */
+/** Reads the query. A missing or unknown product or period has its default. */
 function readQuery(given: URLSearchParams, { products }: Goods): OverviewQuery {
   const days = Number(given.get('days'));
   const id = filterId(given.get('product_id') ?? undefined);
@@ -233,7 +239,11 @@ function FiguresPanel({
   );
 }
 
-/** @param value undefined: not counted @param link the licences that it counts; nothing lists those that were renewed */
+/**
+ * A figure.
+ * @param value undefined if not counted
+ * @param link the filter of the licences that it counts; no filter finds renewed licences
+ */
 function Figure({
   title,
   value,

@@ -20,9 +20,9 @@ import { done, type PageResponse, type OperatorCall, type Route } from '../page'
 import { useView } from '../view';
 import { chosenProduct, productCrumbs, slotsInWords } from './catalogue';
 
-/** Adding, changing and deleting a plan of a product. */
+/** Adds, changes and deletes a plan of a product. */
 
-/** One transaction for each licence that follows a new limit. */
+/** Set no deadline, because each licence that gets a new limit has its own transaction. */
 const hasDeadline = false;
 
 export const planRoutes: Route<OperatorCall>[] = [
@@ -49,7 +49,7 @@ async function planOf(call: OperatorCall): Promise<PlanOfProduct> {
   return { plan, product };
 }
 
-/** @param plan as it was; undefined: a new one */
+/** Reads the fields of a plan. @param plan the plan before the change; undefined for a new one */
 export function planBody(
   { view: { t } }: OperatorCall,
   sent: URLSearchParams,
@@ -57,13 +57,14 @@ export function planBody(
 ): Fields<BodyOf<typeof planOperations.addPlan>> {
   const duration = sent.get('duration') ?? '';
   const own = (sent.get('duration_own') ?? '').trim();
-  // The plan's own time stands in the field when another one is chosen.
+  // If another duration is chosen, the field still contains the plan's own duration. Refuse any other text, because it
+  // would be ignored.
   if (duration !== 'own' && own !== '' && own !== plan?.duration)
     throw invalid('duration_own', t.products.plans.refused.ownIgnored);
   return {
     ...filled(sent, 'name', 'activation_type', 'activation_limit', 'after_expiry', 'self_service_moves'),
     duration: duration === 'life' ? null : duration === 'own' ? own : duration,
-    // The box is ticked at first, and hidden where no sites are counted.
+    // Ignore the box, which is ticked at first, if the plan does not count sites: then it is hidden.
     free_staging: sent.get('activation_type') === 'domain' && sent.get('free_staging') === '1',
     upgrade_url: sent.get('upgrade_url')?.trim() || null,
   };
@@ -152,9 +153,9 @@ async function showEdit(
 const DURATIONS = ['1y', '6m', 'life', 'own'];
 
 /**
- * Shows the fields that each plan needs, here and in the first steps.
- * @param plan undefined: a new one, with the usual values
- * @param name the name of a new one
+ * The form fields that every plan needs, here and in the first steps.
+ * @param plan undefined for a new plan, with default values
+ * @param name the name of a new plan
  * @param children a question below the limit
  */
 export function PlanFields({
@@ -218,9 +219,10 @@ export function PlanFields({
 }
 
 /**
- * @param plan undefined: a new one
- * @param copiesTo the form makes another plan like this one, of one of these products
- * @param withLimit licences that have its limit, if it is changed; 0: none, or not asked
+ * Shows the form for a plan.
+ * @param plan undefined for a new plan
+ * @param copiesTo the products to choose from, if the form copies the plan to another product
+ * @param withLimit the number of licences with the plan's limit, if the limit is changed; 0 asks no question
  */
 function showForm(
   { view }: OperatorCall,
@@ -237,7 +239,7 @@ function showForm(
     plan?: Plan;
     copiesTo?: PlanOfProduct['product'][];
     canCopy?: boolean;
-    /** the product has no plan yet */
+    /** true if the product has no plan yet */
     isFirst?: boolean;
     withLimit?: number;
   },
@@ -285,7 +287,7 @@ function showForm(
         )}
         <PlanFields plan={plan} name={isFirst ? texts.usual : ''}>
           {withLimit === 0 ? null : (
-            // Asks whether the licences that have the plan's limit follow it.
+            // Ask whether to change the licences that have the plan's limit too.
             <Choices
               name="licenses"
               label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}

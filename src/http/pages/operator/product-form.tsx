@@ -11,7 +11,7 @@ import { done, type PageResponse, type OperatorCall, type Route } from '../page'
 import { useView } from '../view';
 import { productCrumbs } from './catalogue';
 
-/** Adding, changing and deleting a product. */
+/** Adds, changes and deletes a product. */
 
 const productOf = (call: OperatorCall) => readProduct(call.db, readId(call));
 
@@ -30,7 +30,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
     find: productOf,
     async show(call, form, { product, bundles }) {
       const others = (await listCatalogue(call.db)).filter(({ id }) => id !== product.id);
-      // Listed by another product, it includes none.
+      // A product that another bundle lists cannot include products.
       const isIncluded = bundles.some(({ includes }) => includes !== 'all');
       return showForm(call, form, { product, others: isIncluded ? [] : others });
     },
@@ -98,7 +98,7 @@ function explain({ view: { t } }: OperatorCall, { facts, error }: ErrorResponse)
   return error.field?.endsWith('_url') ? texts.url : undefined;
 }
 
-/** @param others that it may include @param product undefined: a new one */
+/** Shows the form. @param others the products that it can include (bundle) @param product undefined for a new one */
 function showForm(
   { view }: OperatorCall,
   form: FormState,

@@ -11,7 +11,7 @@ import { ListPage } from '../kit/list-page';
 import { Facts, Inside, Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 
-/** Which versions of a product customers' sites run, and who is behind. */
+/** The versions of a product on customers' sites (telemetry), and the outdated sites. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
@@ -28,7 +28,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
   const { id, name } = await requireProduct(call.db, readId(call));
   const after = call.query.get('after') ?? undefined;
   const version = call.query.get('version')?.trim() || undefined;
-  // Those with one version are in the order in which they got it.
+  // Sites of one version are sorted by the time at which they installed it.
   const sort = version === undefined ? asSort(OUTDATED_SITE_SORTS, call.query.get('sort')) : undefined;
   const by = sort ?? '-at';
   const sites = await readProductSites(call.db, id, { limit: LIMIT, after, version, sort }, call.at);

@@ -12,7 +12,7 @@ import { productCrumbs, runsFor, slotsInWords } from './catalogue';
 import { SecurityPanel, securityOf } from './security-panel';
 import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
-/** One product: what sites get, its plans, and what its extension's manifest needs. */
+/** The page of one product: the offered versions, its plans, and the lines for its extension's manifest. */
 
 export const productRoutes: Route<OperatorCall>[] = [{ path: '/products/:id', get: showProduct }];
 
@@ -103,7 +103,7 @@ function Plans({
 }: {
   productId: number;
   plans: Plan[];
-  /** how many, by plan; undefined: not known */
+  /** the number of licences by plan; undefined if it is unknown */
   licenses: Map<number, number> | undefined;
 }) {
   const view = useView();

@@ -10,7 +10,7 @@ import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { loadOptional } from '../load-optional';
 
-/** Which products there are. */
+/** The list of products. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
@@ -23,7 +23,7 @@ export const productListRoutes: Route<OperatorCall>[] = [
 interface Counts {
   plans: Map<number, number>;
   licenses: Map<number, number>;
-  /** the version that Joomla is offered */
+  /** the version that the update XML offers to Joomla */
   offered: Map<number, string | undefined>;
 }
 

@@ -1,4 +1,4 @@
-/** Returns why something is as it is, in words. A reason may end in the lines that it is about: `cut:11-13`. */
+/** Returns the sentence for a reason code. A code may end with the lines that it is about: `cut:11-13`. */
 export function reasonText(words: Record<string, string>, reason: string): string {
   const [word = '', lines] = reason.split(':');
   const text = words[word];

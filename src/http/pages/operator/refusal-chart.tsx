@@ -5,26 +5,26 @@ import { BarChart, type BarColour } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
-/** How many requests were refused each day, by reason. */
+/** The chart of refused requests by day and reason. */
 
-/** Reasons with a colour of their own; the others share the last. */
+/** The number of reasons with their own colour. The others share the last colour. */
 const SHOWN = 2;
 const COLOURS: BarColour[] = ['r', 'b', 's'];
 
 export interface RefusalDays {
-  /** the reasons with the most requests; null: all others together */
+  /** the reasons with the most requests; null for all others together */
   reasons: (string | null)[];
   days: { day: Date; requests: number[] }[];
 }
 
-/** From the kept figures: at most a minute old. */
+/** Counts refused requests by day and reason, from the aggregates, which are at most one minute old. */
 export function refusalsADay({ days }: Statistics, language: OperatorLanguage): RefusalDays {
   const sums = new Map<string, number>();
   for (const { refused } of days)
     for (const [code, { requests }] of Object.entries(refused))
       sums.set(code, (sums.get(code) ?? 0) + requests);
   const codes = [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
-  // A third reason needs no "others".
+  // Show a third reason itself, because "others" would contain only that one.
   const [own, others] = codes.length > SHOWN + 1 ? [codes.slice(0, SHOWN), codes.slice(SHOWN)] : [codes, []];
   const groups = [...own.map((code) => [code]), ...(others.length > 0 ? [others] : [])];
   return {

@@ -17,7 +17,7 @@ import { allowedIn, Allowances, explainPackage, lacksLines, published } from './
 import { ManifestPanel, readOffer } from './update-xml';
 import { releaseOperations } from '../../../operations/releases';
 
-/** One version: its changelog, publishing a draft, and taking it back. */
+/** Actions for one release: change its changelog, publish a draft, and withdraw it. */
 
 export const releaseActionRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/edit', {
@@ -52,7 +52,7 @@ async function requireRelease(call: OperatorCall): Promise<Release> {
 
 const listOf = ({ productId }: Release) => `/releases?product_id=${productId}`;
 
-/** Returns the version that a download gives most addresses without this one. */
+/** Returns the version that most addresses would download without this one. */
 async function offeredBeside({ db }: OperatorCall, { id, productId }: Release): Promise<string | undefined> {
   const others = (await releasesOf(db, productId)).filter(
     (one) => one.state === 'published' && one.id !== id,
@@ -167,7 +167,7 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
   };
 }
 
-/** Whether a download gives the first of two versions. */
+/** Reports whether a download chooses the first of two versions. */
 function isGivenFirst(version: string, other: string): boolean {
   const ordered = [version, other].sort((a, b) => compareVersions(b, a));
   return releaseForShare(ordered.map((one) => ({ version: one, rollout: 100 })))?.version === version;
@@ -177,7 +177,7 @@ async function askWithdraw(call: OperatorCall, form: FormState, release: Release
   const { withdrawPage: texts, title: list } = call.view.t.releases;
   const { id, version, state } = release;
   const latest = await offeredBeside(call, release);
-  // A higher one stays offered.
+  // A higher version remains offered.
   const staying =
     latest === undefined || isGivenFirst(version, latest) || isPrerelease(version) ? undefined : latest;
   const offers = isPrerelease(version) ? texts.offersBefore(version) : texts.offers(version);

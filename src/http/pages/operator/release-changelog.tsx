@@ -2,7 +2,7 @@ import { changesOf } from '../../../joomla/changelog';
 import { CHANGE_KINDS } from '../../../licensing/changelog';
 import { useView } from '../view';
 
-/** The lists of a changelog as Joomla's own window shows them: its order, and its names in English. */
+/** The preview of a changelog as Joomla's window shows it: in its order, and with its English names. */
 export function ChangelogPreview({ changelog }: { changelog: string }) {
   const texts = useView().t.releases.preview;
   const changes = changesOf(changelog);
@@ -28,5 +28,5 @@ export function ChangelogPreview({ changelog }: { changelog: string }) {
   );
 }
 
-/** A changelog may have a megabyte. */
+/** The most lines of the preview, because a changelog can be one megabyte. */
 const MAX_SHOWN = 50;

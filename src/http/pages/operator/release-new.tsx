@@ -15,7 +15,7 @@ import { ManifestPanel, readOffer } from './update-xml';
 import { chosenProduct, offeredVersion } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
 
-/** A new version, by its package. */
+/** The form for a new release, which uploads its package. */
 
 export const releaseNewRoutes: Route<OperatorCall>[] = [
   {
@@ -44,8 +44,9 @@ async function publish(call: OperatorCall, sent: URLSearchParams): Promise<PageR
 type Uploaded = DataOf<typeof releaseOperations.uploadRelease>;
 
 /**
- * Stores a package. A browser cannot send a file again by itself, so after an hour it is kept as a draft, which is published
- * once the operator has signed in again.
+ * Stores a package. If the last sign-in is more than an hour ago, it stores a draft, which can be published after a new
+ * sign-in (step-up authentication). A form with a file cannot wait for the sign-in, because a browser does not send the
+ * file again.
  */
 export async function uploadPackage(
   call: OperatorCall,
@@ -55,25 +56,25 @@ export async function uploadPackage(
   let isKept = false;
   const amend = (fields: Record<string, string>) => {
     isKept = fields.draft !== '1' && !isRecentSignIn(call.session, call.at);
-    // Nobody is offered a draft: the share is asked when it is published.
+    // A draft is not offered, so its rollout is chosen when it is published.
     return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
   };
   const data = await act(call, sent, releaseOperations.uploadRelease, { path: { id }, amend });
   return { data, isKept };
 }
 
-/** Where such a draft is published. */
+/** Redirects to the page that publishes such a draft. */
 export function keptAsDraft(data: Uploaded): PageResponse {
   return withRemarks(done(`/releases/${data.id}/publish`, 'draftInstead', data.version), data);
 }
 
-/** Lets the next page show what was remarked on a package as well. */
+/** Adds the remarks about a package to the flash message of the next page. */
 export function withRemarks(answer: Redirect, { remarks }: Pick<Uploaded, 'remarks'>): PageResponse {
   if (answer.said) answer.said.remarks = remarks.map(({ code, facts }) => [code, ...facts]);
   return answer;
 }
 
-/** Says what Joomla offers from then on. */
+/** Redirects with a flash message that states the version that Joomla offers now. */
 export async function published(
   call: OperatorCall,
   productId: number,
@@ -84,12 +85,12 @@ export async function published(
   if (state === 'draft') return withRemarks(done(to, 'draftKept', version), data);
   const offered = await offeredVersion(call, productId);
   const { rollouts } = await readUpdateXmlState(call.db, call.settings.updateXml, productId);
-  // A newer version may be out already.
+  // A newer version may already be published, so that this one is in no rollout.
   const share = rollouts.some((one) => one.version === version) ? rollout : 100;
   return withRemarks(done(to, 'releasePublished', version, update_xml.state, offered, String(share)), data);
 }
 
-/** Why a package was refused, with both sides of what does not fit. */
+/** Returns the reason for which a package was refused, with both values that differ. */
 export function explainPackage(
   call: OperatorCall,
   failure: ErrorResponse,
@@ -147,7 +148,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
         form={form}
         upload
         submit={
-          // Says what is chosen above it (style/45-fields.css).
+          // The text names the choice above it (style/45-fields.css).
           <>
             <span class="if-now">{texts.submit}</span>
             <span class="if-draft">{texts.submitDraft}</span>
@@ -182,12 +183,15 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
   };
 }
 
-/** Reports whether a form was refused for lines that the package's manifest lacks, which are shown then. */
+/** Reports whether a form was refused because the package's manifest lacks lines. The page then shows these lines. */
 export function lacksLines({ failure }: FormState): boolean {
   return ['without-lines', 'foreign-server'].includes(failure?.reason ?? '');
 }
 
-/** What may be published all the same, shown only after a refusal for it. @param value what it is sent as */
+/**
+ * Boxes that allow a refused package. Each is shown only after its refusal.
+ * @param value the submitted value of a box
+ */
 export function Allowances({ form, value = '1' }: { form: FormState; value?: string }) {
   const { newServer, newServerHint, foreignServerHint, unchecked, uncheckedHint } = useView().t.releases.form;
   const wasRefusedFor = (name: string, ...reasons: string[]) =>
@@ -209,7 +213,7 @@ export function Allowances({ form, value = '1' }: { form: FormState; value?: str
   );
 }
 
-/** What a form of a package allows all the same, as a JSON body. */
+/** Returns the ticked allowances of a package's form, as a JSON body. */
 export function allowedIn(sent: URLSearchParams): Record<string, boolean> {
   return Object.fromEntries(
     ['new_update_server', 'unchecked'].flatMap((name) => (sent.get(name) === 'true' ? [[name, true]] : [])),

@@ -10,7 +10,7 @@ import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
-/** Tells the customers of a security release, after a look at the mail. */
+/** Notifies the customers of a security release, after a preview of the mail. */
 
 export const releaseNotifyRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/notify', {

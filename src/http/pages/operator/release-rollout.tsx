@@ -17,13 +17,19 @@ import { done, type PageResponse, type OperatorCall, type Route } from '../page'
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 
-/** The share of the addresses that are offered a version: raised step by step, or stopped by withdrawing it. */
+/**
+ * The rollout of a release: the share of addresses that are offered it. Raise it step by step, or withdraw the release
+ * to stop.
+ */
 
 const ALL = '100';
-/** In percent. */
+/** The shares, in percent. */
 const SHARES = ['10', '25', '50', ALL];
 
-/** Lists the shares of the addresses that a version can be offered to: the web server has to distinguish them for Joomla. */
+/**
+ * Lists the shares that a rollout can have: only 100 % if the web server does not give Joomla different files by
+ * address.
+ */
 export async function sharesFor({ db, settings }: OperatorCall, productId: number): Promise<string[]> {
   const { element } = await requireProduct(db, productId);
   const { url } = await readUpdateXmlState(db, settings.updateXml, productId);
@@ -63,7 +69,7 @@ async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Relea
   );
 }
 
-/** Why the web server cannot do it. */
+/** Returns the reason for which the web server cannot offer a version to a share. */
 export function explainRollout({ view: { t } }: OperatorCall, { facts }: ErrorResponse): string | undefined {
   const texts = t.releases.rollout.refused;
   switch (facts?.reason) {
@@ -105,11 +111,11 @@ async function showRollout(call: OperatorCall, form: FormState, release: Release
 
 export interface Rollout {
   release: Release;
-  /** what the others are offered; undefined: nothing */
+  /** the version that the other addresses are offered; undefined if they are offered nothing */
   before: string | undefined;
-  /** downloads since the version was published, by version; undefined: not known in time */
+  /** downloads since the version was published, by version; undefined if not loaded within the timeout */
   counts: Map<string, VersionCounts> | undefined;
-  /** the shares that it can be offered to */
+  /** the shares that the rollout can have */
   shares: string[];
 }
 
@@ -235,7 +241,7 @@ export function RolloutPanel({
   );
 }
 
-/** Asks who is offered a version when it is published. @param shares the possible ones (`sharesFor`) */
+/** The field for the rollout of a version that is published. @param shares the possible shares (`sharesFor`) */
 export function RolloutField({ shares }: { shares: string[] }) {
   const texts = useView().t.releases.rollout;
   if (shares.length === 1) return <p class="hint">{texts.onlyAll}</p>;

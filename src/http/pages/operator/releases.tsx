@@ -22,7 +22,7 @@ import { readRollout, RolloutPanel } from './release-rollout';
 import { SecurityPanel, securityOf } from './security-panel';
 import { OfferPanel, readOffer, type Offer } from './update-xml';
 
-/** What sites get, and the versions of a product. */
+/** The list of a product's releases, and the versions that sites are offered. */
 
 const LIMIT = 50;
 
@@ -126,7 +126,7 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
-/** Of each version; undefined: not known in time. */
+/** Returns the downloads by version; undefined if they were not loaded within the timeout. */
 function readDownloads(call: OperatorCall, productId: number): Promise<Map<string, number> | undefined> {
   return loadOptional(call, async (on) => {
     const { days } = await readStatistics(on, { productId }, call.at);
@@ -184,7 +184,7 @@ function Chooser({ products, product }: { products: CatalogueProduct[]; product:
 const MAX_LINES = 5;
 const MAX_LINE_LENGTH = 120;
 
-/** Returns the first lines of a changelog, which may have a megabyte. */
+/** Returns the first lines of a changelog, which can be one megabyte. */
 function firstLines(changelog: string): string {
   const lines = changelog
     .slice(0, 10_000)
@@ -220,7 +220,7 @@ function ReleaseState({
   );
 }
 
-/** What is done with a version most; its name leads to the rest. */
+/** The most frequent action for a release. The link of its name leads to the others. */
 function Action({ release: { id, version, state } }: { release: Release }) {
   const { t, to } = useView();
   const { publish, withdraw } = t.releases;

@@ -14,11 +14,14 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { MoneyPanel } from './money-panel';
 import { useView, type Query, type View } from '../view';
 
-/** How many licences that ended were renewed, what is due, and how licences stand over time (docs/renewals.md). */
+/**
+ * The renewal rate of licences that ended, the renewals that are due, and licences by state over time
+ * (docs/renewals.md).
+ */
 
 export const renewalRoutes: Route<OperatorCall>[] = [{ path: '/renewals', get: showRenewals }];
 
-/** Of fewer, a share would say more than is known. */
+/** The fewest licences for which a share is shown; a share of fewer is not significant. */
 const LEAST_FOR_SHARE = 20;
 
 export type RenewalFilters = Partial<Record<'product_id' | 'plan_id', string>>;
@@ -29,11 +32,11 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
   const filters = readFilters(query);
   const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const found = await readRenewals(db, toRenewalsQuery(filters), at).catch((error: unknown) => {
-    // A filter that names nothing, such as a plan that is gone, leaves nothing out.
+    // Ignore an invalid filter, such as a deleted plan.
     if (!(error instanceof OperatorError)) throw error;
     return readRenewals(db, {}, at);
   });
-  // An order's amount is not of one product or plan.
+  // Orders do not split their amount by product or plan.
   const money = Object.keys(filters).length === 0 ? await readMoney(db, at) : undefined;
   const hasAny = found.plans.length + found.ends.length > 0;
   return {
@@ -61,7 +64,7 @@ async function showRenewals({ db, at, query, view }: OperatorCall): Promise<Page
                 {texts.none} <PlansLink />
               </p>
             </Panel>
-            {/* Licences for life have states too. */}
+            {/* Show the states even if no licence ends, because lifetime licences have states too. */}
             <StatesPanel states={found.states} />
             <MoneyPanel money={money} />
           </div>
@@ -76,7 +79,7 @@ function PlansLink() {
   return <a href={to('/products')}>{t.renewals.noneLink}</a>;
 }
 
-/** The filters of the address, by the names of the API. */
+/** Reads the filters of the address, which have the API's names. */
 export function readFilters(query: URLSearchParams): RenewalFilters {
   const given = ['product_id', 'plan_id'].map((name) => [name, query.get(name)?.trim()] as const);
   return Object.fromEntries(given.filter(([, value]) => value));
@@ -86,7 +89,7 @@ export function toRenewalsQuery({ product_id, plan_id }: RenewalFilters): Renewa
   return { productId: filterId(product_id), planId: filterId(plan_id) };
 }
 
-/** What to choose a product and a plan by. */
+/** Returns the filter fields for a product and a plan. */
 export function catalogueFields(
   { t }: View,
   filters: RenewalFilters,
@@ -118,12 +121,12 @@ export function catalogueFields(
   ];
 }
 
-/** `Nov 2026` */
+/** Formats a month such as `2026-11` as `Nov 2026`. */
 export function monthName(format: Format, month: string): string {
   return `${format.month(new Date(`${month}-01`))} ${month.slice(0, 4)}`;
 }
 
-/** The answer to the page's question: a line of text. */
+/** Returns the sentence with the renewal rate. */
 function rateOf({ t, format }: View, { months, final }: Renewals): string {
   const texts = t.renewals;
   const over = months.filter(({ isFinal }) => isFinal);
@@ -226,7 +229,7 @@ function countsOf({ ended, inTime, late }: RenewalSum, lost: Child): Child[] {
   return [ended, inTime, late, lost];
 }
 
-/** With the way to those that were not renewed since. */
+/** The number of licences that were not renewed, with a link to their list. */
 function Lost({ count, query }: { count: number; query: Query }) {
   return <Linked count={count} path="/not-renewed" query={query} />;
 }

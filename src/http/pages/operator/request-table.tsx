@@ -7,7 +7,7 @@ import { Table, type TableProps } from '../kit/table';
 import { TimelineItem } from '../kit/timeline';
 import { useView, type View } from '../view';
 
-/** Recorded requests in words: as a table, and as the lines of "What happened". */
+/** Recorded requests in sentences: as a table, and as the timeline "What happened". */
 
 /** Names of products by id. */
 export type ProductNames = ReadonlyMap<number, string>;
@@ -21,11 +21,11 @@ const LOOKS: Record<HistoryEntry['kind'], { kind: TagKind; icon: IconName }> = {
 interface Requests extends Pick<TableProps<DescribedRequest>, 'caption' | 'empty'> {
   requests: DescribedRequest[];
   products: ProductNames;
-  /** all of them belong to the licence of the page */
+  /** true if all requests belong to the licence of the page */
   ofLicense?: boolean;
 }
 
-/** The table of a list of requests. */
+/** Returns the table of a list of requests. */
 export function requestTable(
   { t, to, format }: View,
   { requests, products, ofLicense = false, ...table }: Requests,
@@ -72,7 +72,7 @@ function When({ entry: { at } }: { entry: HistoryEntry }) {
   return <time datetime={at.toISOString()}>{format.moment(at)}</time>;
 }
 
-/** A refusal with its cause stressed. */
+/** The sentence about a request. It emphasizes the cause of a refusal. */
 function Sentence({ entry: { parts, sentence } }: { entry: HistoryEntry }) {
   if (parts === null) return <>{sentence}</>;
   return (
@@ -82,7 +82,10 @@ function Sentence({ entry: { parts, sentence } }: { entry: HistoryEntry }) {
   );
 }
 
-/** What was asked for, and by what; @param inLog with the IP address and the licence, which tables have as columns */
+/**
+ * The requested version and the client.
+ * @param inLog true to add the IP address and the licence, for which tables have columns
+ */
 function Circumstances({
   entry: { productId, client, licenseId },
   products,
@@ -120,7 +123,7 @@ function Circumstances({
   );
 }
 
-/** The lines of "What happened". */
+/** The timeline "What happened". */
 export function EntryLog({ entries, products }: { entries: HistoryEntry[]; products: ProductNames }) {
   return (
     <ol class="tl">
@@ -141,7 +144,7 @@ export function EntryLog({ entries, products }: { entries: HistoryEntry[]; produ
   );
 }
 
-/** A row of a list of requests as CSV; without the client's own words. */
+/** Returns the CSV row of a request, without the client's User-Agent. */
 export function requestCells(
   {
     at,

@@ -16,13 +16,13 @@ import { loadOptional } from '../load-optional';
 import { RefusalChart, refusalsADay } from './refusal-chart';
 import { requestCells, requestTable } from './request-table';
 
-/** The access log: of everything, and of one licence. */
+/** The access log, of all licences and of one licence. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
 const CHART_DAYS = 30;
 
-/** The query of the API's list, by the same names. */
+/** The query parameters, with the same names as in the API's list. */
 const NAMES = ['outcome', 'product_id', 'hint', 'ip', 'since'] as const;
 type Given = Partial<Record<(typeof NAMES)[number] | 'after', string | undefined>>;
 
@@ -92,7 +92,10 @@ async function showRequests(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
-/** @param products undefined: of a licence, whose own requests are few, so that one filter is enough */
+/**
+ * Returns the filter fields.
+ * @param products undefined for one licence: its requests are few, so one filter is enough
+ */
 function filterFields(
   { view: { t, language } }: OperatorCall,
   filters: Given,
@@ -142,7 +145,10 @@ async function downloadRequests(call: OperatorCall): Promise<PageResponse> {
   return { csv: licenseId === undefined ? csvName : csvOfLicense(String(licenseId)), rows };
 }
 
-/** The licence of the path; undefined: of all. @throws OperationError when there is none */
+/**
+ * Returns the id of the licence in the path; undefined for all licences.
+ * @throws OperationError (404) if it does not exist
+ */
 async function licenseOf(call: OperatorCall): Promise<number | undefined> {
   return call.path.id === undefined ? undefined : (await requireLicense(call)).id;
 }
@@ -154,7 +160,7 @@ function readGiven(query: URLSearchParams): Given {
   );
 }
 
-/** A filter that names nothing, such as a day that does not exist, matches nothing. */
+/** Reads a page of the list. An invalid filter, such as a nonexistent day, matches nothing. */
 async function readRequests(
   { db, at, view }: OperatorCall,
   { licenseId, given, limit }: { licenseId: number | undefined; given: Given; limit: number },

@@ -5,12 +5,15 @@ import type { OperatorCall } from '../page';
 import { useView } from '../view';
 import { LONG_TIMEOUT_MS, loadOptional } from '../load-optional';
 
-/** @returns undefined also when it is not known in time */
+/**
+ * Returns the adoption of the newest security release; undefined if none exists, or if it was not loaded within the
+ * timeout.
+ */
 export function securityOf(call: OperatorCall, productId: number): Promise<SecurityAdoption | undefined> {
   return loadOptional(call, (on) => readSecurityAdoption(on, productId), LONG_TIMEOUT_MS);
 }
 
-/** The product's newest security release, and how many sites still run an older version. */
+/** The product's newest security release, with the number of sites that still run an older version. */
 export function SecurityPanel({ standing }: { standing: SecurityAdoption | undefined }) {
   const { t, to, format, mayWrite } = useView();
   if (standing === undefined) return null;

@@ -24,7 +24,7 @@ import { useView } from '../view';
 import { CUSTOMERS, CUSTOMER_LANGUAGES } from '../../../texts/customers/languages';
 import { mailTextOperations } from '../../../operations/mail-texts';
 
-/** The settings: what counts now, and forms for what a seller may change. */
+/** The settings: their effective values, and forms for those that a seller can change. */
 
 type Setting = DataOf<typeof configurationOperations.listSettings>[number];
 
@@ -144,11 +144,11 @@ function ShownPicture() {
   return logo === undefined ? <>{none}</> : <img src={logo} alt={alt} height="32" />;
 }
 
-/** A setting in its panel, with the page that changes it. */
+/** A row of a panel: a setting, and the page that changes it. */
 interface Row {
   name: string;
   value: Child;
-  /** undefined: it cannot be changed here */
+  /** undefined if it cannot be changed here */
   path: string | undefined;
 }
 
@@ -195,7 +195,7 @@ function GroupPanel({
   );
 }
 
-/** A value and where it comes from. */
+/** A value with its source. */
 function Shown({ setting }: { setting: Setting }) {
   const { t, format } = useView();
   const { settings: texts } = t;
@@ -280,7 +280,7 @@ function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: F
   };
 }
 
-/** The field of a setting, or its value where the environment sets it. */
+/** The form field of a setting, or its value if an environment variable sets it. */
 function SettingField({ name, setting }: { name: EditableName; setting: Setting | undefined }) {
   const view = useView();
   const { settings: texts } = view.t;
@@ -323,7 +323,7 @@ function SettingField({ name, setting }: { name: EditableName; setting: Setting 
   );
 }
 
-/** Fields that the form has; an empty one returns to the default. */
+/** Returns the submitted settings. An empty field resets its setting to the default. */
 function changesOf(
   sent: URLSearchParams,
   names: EditableName[],
@@ -340,7 +340,10 @@ async function saveGroup(call: OperatorCall, sent: URLSearchParams, group: FormG
   return done('/settings', 'saved');
 }
 
-/** The same host by another scheme: the next form would be refused as another site's, and nobody could correct it here. */
+/**
+ * Refuses the same host with another scheme. Otherwise the next form would be refused as another site's (CSRF), and
+ * could not correct it.
+ */
 function refuseOtherScheme({ ctx }: OperatorCall, url: string | null | undefined): void {
   if (!url || !URL.canParse(url)) return;
   const { host, origin } = new URL(url);
@@ -379,7 +382,7 @@ function explain(call: OperatorCall, { facts, error: { field } }: ErrorResponse)
   }
 }
 
-/** The mail server that is stored here; undefined: none is. */
+/** Returns the mail server that the settings store; undefined if they store none. */
 function storedServer({ settings: { config } }: OperatorCall) {
   const { mail, stored } = config;
   if (stored.values.mail_url === undefined || mail?.route.kind !== 'smtp') return undefined;

@@ -7,9 +7,11 @@ import { Form, Submit, TextField } from '../kit/fields';
 import { Facts, Inside, Panel } from '../kit/panel';
 import { useView } from '../view';
 
-/** What a shop told while it was not heard: whether it is caught up, and what that needs. */
+/** The backfill of a shop's messages that were missed: its state, and the access that it needs. */
 
-/** What reads the sender's list; nothing for a kind that keeps none. */
+/**
+ * The fields for access to the provider's API, which lists past messages. Empty for a kind of shop without such a list.
+ */
 export function ApiAccessFields({ shop }: { shop: Shop }) {
   const { catchUp: texts, secretStays } = useView().t.orders.shops;
   const list = listOf(shop.kind);
@@ -36,7 +38,7 @@ export function ApiAccessFields({ shop }: { shop: Shop }) {
   );
 }
 
-/** Nothing for a shop that posts its orders itself. */
+/** The panel of the backfill. Empty for a shop that posts its orders itself. */
 export function CatchUpPanel({ shop }: { shop: Shop }) {
   const { t, to, format } = useView();
   const { catchUp: texts } = t.orders.shops;

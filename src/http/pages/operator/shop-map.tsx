@@ -9,7 +9,7 @@ import { FormPage } from '../kit/form-page';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 import { shopOperations } from '../../../operations/shops';
 
-/** Says what an article of a shop means; the orders that waited for it run at once. */
+/** Maps an article of a shop to a plan. Orders that were blocked by it are processed at once. */
 
 export const skuRoutes: Route<OperatorCall>[] = [
   formRoute('/shops/:name/map', {
@@ -25,7 +25,10 @@ export function shopOf({ path }: Pick<OperatorCall, 'path'>): string {
   return path.name ?? '';
 }
 
-/** Where the form was come from: an order, the list of them, or the shop's page. */
+/**
+ * Returns the page that opened the form: an order, the list of orders, or the shop. Only known paths pass (open
+ * redirect).
+ */
 function backOf(text: string | null | undefined, shop: string): string {
   return text && /^\/orders(\/\d+)?$/.test(text) ? text : `/shops/${shop}`;
 }
@@ -77,7 +80,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
   };
 }
 
-/** All plans by the names of their products. */
+/** Returns all plans as options, labelled with their products. */
 export async function planOptions({ db }: Pick<OperatorCall, 'db'>): Promise<Option[]> {
   const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const plans = await plansOf(db, undefined);
@@ -103,10 +106,13 @@ interface NotDone {
   orders: { order: string; state: string; reason: string | null }[];
 }
 
-/** Orders that are named. */
+/** The number of orders that a sentence names. */
 const MAX_NAMED = 5;
 
-/** Names the first orders that wait still or failed, with the reason, and counts the others. */
+/**
+ * Returns a sentence that names the first orders that are still blocked or failed, with the reason, and counts the
+ * others.
+ */
 export function notDone({ view: { t } }: OperatorCall, { waiting, failed, orders }: NotDone): string {
   const others = orders.filter(({ state }) => state !== 'done').slice(0, MAX_NAMED);
   const named = others.map(({ order, state, reason }) => {

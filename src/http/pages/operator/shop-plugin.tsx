@@ -8,7 +8,7 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { shopOf } from './shop-map';
 
-/** The Joomla plugin that posts a shop's orders: the file, and the steps to its first order. */
+/** The Joomla plugin that posts a shop's orders: its download, and the steps to the first order. */
 
 export const shopPluginRoutes: Route<OperatorCall>[] = [
   { path: '/shops/:name/plugin.zip', scope: 'write', get: give },
@@ -21,7 +21,7 @@ async function give(call: OperatorCall): Promise<PageResponse> {
   return { file: file_name, type: 'application/zip', content: Buffer.from(zip, 'base64') };
 }
 
-/** Nothing for a shop of another kind. */
+/** The panel of the plugin. Empty for another kind of shop. */
 export function ShopPluginPanel({ shop: { name, kind } }: { shop: Pick<Shop, 'name' | 'kind'> }) {
   const { t, to } = useView();
   if (!isPlugin(kind)) return null;

@@ -36,7 +36,7 @@ import {
 } from './shops';
 import { shopOperations } from '../../../operations/shops';
 
-/** One shop: what its articles mean, what its events do, its messages, and its tests. */
+/** The page of one shop: its mapped articles, the effects of its events, its messages, and its tests. */
 
 export const shopRoutes: Route<OperatorCall>[] = [
   { path: '/shops/:name', scope: 'write', get: showShop },
@@ -292,10 +292,10 @@ function ShopPage({
   plans: Plans;
   needs: ActionItem[];
   skus: ShopSku[];
-  /** undefined: it posts with a token */
+  /** undefined for a shop that posts with an API token */
   receives: Receives | undefined;
   isMailOn: boolean;
-  /** LICENSING_GRACE_DAYS */
+  /** the grace period in days, from LICENSING_GRACE_DAYS */
   graceDays: number;
 }) {
   const { t, to, format } = useView();
@@ -335,7 +335,7 @@ function ShopPage({
           </ul>
         </Panel>
       )}
-      {/* Its steps come first until it has posted. */}
+      {/* Until the plugin has posted an order, its steps are first. */}
       {shop.owner === null ? <ShopPluginPanel shop={shop} /> : null}
       <div class="cols cols-side">
         <SkuPanel shop={name} skus={skus} plans={plans} />
@@ -392,7 +392,7 @@ function ShopPage({
   );
 }
 
-/** Whether a receiver has its secret, and what it refused without the right one. */
+/** The state of a payment provider's secret, and the number of messages that were refused without the right secret. */
 function Refusals({ shop, refused: { days, times, isAlone } }: { shop: Shop; refused: RefusedMessages }) {
   const { t, to, format } = useView();
   const { shops: texts } = t.orders;

@@ -15,7 +15,7 @@ import { useView } from '../view';
 import { planOptions } from './shop-map';
 import { shopOperations } from '../../../operations/shops';
 
-/** Shops that tell of orders, and a new one. */
+/** The list of shops that report orders, and the form for a new shop. */
 
 export const shopListRoutes: Route<OperatorCall>[] = [
   { path: '/shops', scope: 'write', get: showList },
@@ -28,7 +28,9 @@ export const shopListRoutes: Route<OperatorCall>[] = [
   }),
 ];
 
-/** Why a field of a shop's form was refused: for a secret, what it looks like and what it should. */
+/**
+ * Returns the validation error of a field of a shop's form. For a secret, it names the detected and the expected kind.
+ */
 export function refusedText(
   { view }: OperatorCall,
   { error: { field }, facts }: ErrorResponse,
@@ -142,13 +144,13 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageRespo
     : done(`/shops/${name}`, 'shopAdded', name);
 }
 
-/** The fields of a form about a shop's tests, as the API has them. */
+/** Reads the fields about a shop's tests, with the API's names. */
 export function testsOf(sent: URLSearchParams): { test: boolean; test_plan_id: number | null } {
   const plan = sent.get('test_plan_id') ?? '';
   return { test: sent.get('test') === '1', test_plan_id: plan === '' ? null : Number(plan) };
 }
 
-/** The fields of a form about a shop's subscriptions, as the API has them; empty: the default, and none. */
+/** Reads the fields about a shop's subscriptions, with the API's names. An empty grace period means the default. */
 export function subscriptionsOf(sent: URLSearchParams): { grace: number | null; billing_url: string | null } {
   const grace = sent.get('grace')?.trim() ?? '';
   return { grace: grace === '' ? null : Number(grace), billing_url: sent.get('billing_url')?.trim() || null };
@@ -176,7 +178,7 @@ export function SubscriptionFields({ shop }: { shop?: Pick<Shop, 'graceDays' | '
   );
 }
 
-/** What test orders of a shop issue, in words. */
+/** A sentence about the licences that a shop's test orders issue. */
 export function Tests({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, string> }) {
   const { shops: texts } = useView().t.orders;
   const { testPlanId, isTest } = shop;
@@ -190,7 +192,7 @@ export function Tests({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, 
   );
 }
 
-/** @param value empty: as the kind does */
+/** The field for the mail that an order sends. @param value empty for the default of the shop's kind */
 export function MailField({ value }: { value: string }) {
   const { shops: texts } = useView().t.orders;
   return (

@@ -11,7 +11,7 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
-/** The keys that sign answers: which there are, a new one, and ending one. */
+/** The keys that sign responses: the list, adding a key, and retiring one (key rotation). */
 
 export const signingKeyRoutes: Route<OperatorCall>[] = [
   { path: '/signing-keys', get: showKeys },
@@ -111,7 +111,7 @@ async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormStat
   const key = keys.find(({ kid }) => kid === path.kid);
   if (key === undefined) throw notFound('signing key');
   const { kid, state } = key;
-  // The key that signs after it
+  // The key that signs after this one is retired
   const next = keys.find((one) => one.state !== 'retired' && one.kid !== kid);
   const texts = t.system.retireKey;
   const first: Record<SigningKeyInUse['state'], string> = {

@@ -8,7 +8,7 @@ import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 
-/** Keys that more networks download by than their slots explain. */
+/** Shared keys (key sharing): more networks download with the key than its slots explain. */
 
 const SITES_NAMED = 5;
 

@@ -7,7 +7,7 @@ import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
-/** What follows the first steps: Joomla is told, and the seller tries a licence. */
+/** The panels after the first steps: connect Joomla, and try a licence. */
 
 export function ManifestLines({ product, url }: { product: CatalogueProduct; url: string }) {
   const { t } = useView();
@@ -63,7 +63,7 @@ export function JoomlaPanel({ product, xml }: { product: CatalogueProduct; xml: 
   );
 }
 
-/** A licence to try. */
+/** The panel that issues a licence to try. */
 export function LicencePanel({ form }: { form: FormState }) {
   const { t } = useView();
   const texts = t.start.licence;

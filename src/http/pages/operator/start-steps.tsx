@@ -19,9 +19,9 @@ import { Allowances, lacksLines } from './release-new';
 import { useView } from '../view';
 import { ManifestLines } from './start-joomla';
 
-/** The forms of the first steps, with sensible values filled in. */
+/** The forms of the first steps (onboarding), with default values. */
 
-/** @param open the step whose form is open @param done what was saved @param path where it is changed */
+/** A step. @param open the step whose form is open @param done the saved value @param path the page that changes it */
 export function Step({
   n,
   open,
@@ -68,7 +68,7 @@ export function Step({
 }
 
 interface PackageFieldProps {
-  /** the most bytes */
+  /** the size limit in bytes */
   limit: number;
   texts: { file: string; fileHint: (limit: string) => string };
 }
@@ -86,7 +86,7 @@ function PackageField({ limit, texts }: PackageFieldProps) {
   );
 }
 
-/** The product by its package, whose manifest says all that the form below it asks. */
+/** The form that adds a product by its package. The package's manifest answers all questions of the form below. */
 export function PackageForm({ form, limit }: { form: FormState; limit: number }) {
   const { t } = useView();
   const texts = t.start.product;
@@ -134,12 +134,12 @@ export function ReleaseForm({
   xml,
   limit,
 }: {
-  /** a package that was sent before */
+  /** the draft of a package that was uploaded before */
   draft: Release | undefined;
   form: FormState;
   product: CatalogueProduct | undefined;
   xml: ReadUpdateXml | undefined;
-  /** bytes */
+  /** the size limit of an upload in bytes */
   limit: number;
 }) {
   const { t } = useView();

@@ -28,7 +28,7 @@ import { licenseOperations } from '../../../operations/licenses';
 import { planOperations } from '../../../operations/plans';
 import { productOperations } from '../../../operations/products';
 
-/** What comes before the first licence: a product, a plan and a version. Then a licence for the seller. */
+/** The first steps (onboarding): a product, a plan and a release, and then a licence for the seller. */
 
 export const startRoutes: Route<OperatorCall>[] = [
   { path: '/start', get: (call) => showStart(call) },
@@ -40,13 +40,15 @@ export const startRoutes: Route<OperatorCall>[] = [
 ];
 
 export type StepName = 'package' | 'product' | 'plan' | 'release' | 'license';
-/** The form that is shown again. */
+/** A refused form, which is shown again. */
 export interface Sent {
   step: StepName;
   form: FormState;
 }
 
-/** The form of a step. Its address is opened by reloads and sign-ins only. */
+/**
+ * Returns the route of a step's form. GET of its address, after a reload or a sign-in, redirects to the first steps.
+ */
 function step(
   name: StepName,
   work: (call: OperatorCall, sent: URLSearchParams) => Promise<PageResponse>,
@@ -65,7 +67,7 @@ function step(
   });
 }
 
-/** The product that a package's manifest describes. The package is kept as the draft of its first version. */
+/** Adds the product that a package's manifest describes, and stores the package as the draft of its first release. */
 async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { ctx, caller, at, settings } = call;
   const { uploadRelease } = releaseOperations;

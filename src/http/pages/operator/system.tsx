@@ -10,7 +10,7 @@ import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 import { Findings, Summary, worstOf } from './doctor';
 
-/** Links to the pages about the installation, with what the seller has to do there. */
+/** Links to the pages about the installation, with their action items. */
 
 const SOON_MS = 30 * DAY_MS;
 
@@ -20,7 +20,7 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
   const { settings, view } = call;
   const { t, format } = view;
   const { system: texts } = t;
-  // undefined: the doctor takes longer
+  // Undefined if the doctor did not finish within the timeout.
   const findings = await loadOptional(call, () => settings.examine());
   const access = call.caller.scope === 'write' ? await readAccess(call) : undefined;
   return {
@@ -94,7 +94,7 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
-/** The component for the site's own Joomla: the file, and the steps. */
+/** The sign-in component for the site's own Joomla: its download, and the steps. */
 function DoorPanel() {
   const { t, to } = useView();
   const { door } = t.system;

@@ -17,11 +17,11 @@ import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import { done, type PageResponse, type OperatorCall, type Route } from '../page';
 
-/** Tokens of the API: who has one, a new one, which is shown once, and ending one. */
+/** The API tokens: the list, a new token, which is shown once, and revoking one. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
-/** A shop's first: most need this one. */
+/** The scope of a shop is first, because most tokens need it. */
 const SCOPES = ['issue', 'read', 'write'];
 
 export const tokenRoutes: Route<OperatorCall>[] = [
@@ -114,7 +114,7 @@ function downloadTokens({ db, view }: OperatorCall): PageResponse {
 
 function showNew({ caller, view: { t } }: OperatorCall, form: FormState): PageResponse {
   const { tokens: texts, scopes } = t.system;
-  // Of a Joomla account, the token ends with it.
+  // A token of a Joomla account also ends with that account.
   const hint = caller.joomlaUserId === null ? '' : ` ${texts.joomla(caller.name)}`;
   return {
     page: (

@@ -26,7 +26,7 @@ import { useView } from '../view';
 import { reasonText } from './reason';
 import { planOptions } from './shop-map';
 
-/** Money that belongs to nothing known, and what to do with it. */
+/** Unmatched payments and refunds, which belong to no known order, with their actions. */
 
 export const unmatchedRoutes: Route<OperatorCall>[] = [
   { path: '/unmatched', scope: 'write', get: showList },
@@ -116,14 +116,14 @@ function downloadList({ db, query, view }: OperatorCall): PageResponse {
   return { csv: csvNameOf(view.t.orders.unmatched.title), rows };
 }
 
-/** @throws OperationError (404) */
+/** Returns the unmatched event whose id is in the path. @throws OperationError (404) if it does not exist */
 async function requireOne({ db, path }: OperatorCall): Promise<UnmatchedView> {
   const one = /^\d{1,15}$/.test(path.id ?? '') ? await readUnmatched(db, Number(path.id)) : undefined;
   if (one === undefined) throw notFound('unmatched event');
   return one;
 }
 
-/** Searches for a licence, then asks whether it is the one. */
+/** Searches for a licence, then asks to confirm it. */
 async function showAssign(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<PageResponse> {
   const { db, query, at } = call;
   const { t, to, format } = call.view;
@@ -222,7 +222,7 @@ function askAssign(
   };
 }
 
-/** Finds licences by a customer's address. Finds one by a key, an id or a reference. */
+/** Finds all licences of a customer's address, or one licence by a key, an id or a reference. */
 async function findLicenses(db: OperatorCall['db'], about: string, at: Date): Promise<License[]> {
   if (findEmail(about) !== undefined) return searchLicenses(db, { customer: about, limit: MAX_LICENSES }, at);
   try {
@@ -315,7 +315,7 @@ function crumbsOf({ orders }: Texts): [string, string][] {
   ];
 }
 
-/** What it is about. */
+/** The facts of an unmatched event. */
 function About({ one: { shop, kind, names, customer, at, reason } }: { one: UnmatchedView }) {
   const { t, format } = useView();
   const { columns, reasons, message } = t.orders.unmatched;

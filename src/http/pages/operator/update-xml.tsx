@@ -21,7 +21,7 @@ import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
-/** What sites are offered: the product's update XML, as it lies there and as it should be. */
+/** The versions that sites are offered: the product's update XML, as it is and as it should be. */
 
 export const updateXmlRoutes: Route<OperatorCall>[] = [
   {
@@ -46,23 +46,23 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
 
 export interface Offer {
   product: Product;
-  /** what a download gives; undefined: nothing */
+  /** the version that a download returns; undefined if nothing is published */
   latest: string | undefined;
   xml: ReadUpdateXml;
-  /** of a written XML with an address; undefined: it is being asked */
+  /** the result of a request to the written XML's address; undefined until the request has ended */
   reach: XmlProbeResult | undefined;
-  /** of a club without a package of its own: what its customers download instead; undefined: it is none */
+  /** the included products, for a club (bundle) without its own package; undefined for other products */
   club: Included[] | undefined;
 }
 
 interface Included {
   id: number;
   name: string;
-  /** undefined: nothing is published */
+  /** undefined if nothing is published */
   latest: string | undefined;
 }
 
-/** A club may include hundreds; the others stand on the page of products. */
+/** The most included products that are shown. A club can include hundreds, and the page of products lists all. */
 const MAX_INCLUDED = 20;
 
 export async function readOffer({ db, settings }: OperatorCall, product: Product): Promise<Offer> {
@@ -77,14 +77,14 @@ export async function readOffer({ db, settings }: OperatorCall, product: Product
   return { ...offer, club: included.length > 0 ? included : undefined };
 }
 
-/** Returns the state of the offer: `unheard` while no answer of the address is known. */
+/** Returns the state of the offer: `unheard` until the address has answered. */
 function standing({ xml: { state, url }, reach }: Offer): 'written' | 'unheard' | 'stale' | 'not_set' {
   if (state !== 'written' || url === null) return state;
   if (reach === undefined) return 'unheard';
   return reach.state === 'answers' ? 'written' : 'stale';
 }
 
-/** What a download gives, what Joomla offers, and what to do when they differ. */
+/** The version that a download returns and the one that Joomla offers, with a remedy if they differ. */
 export function OfferPanel({ offer }: { offer: Offer }) {
   const { t, to, format, now } = useView();
   const { product, latest, xml, club } = offer;
@@ -113,12 +113,12 @@ export function OfferPanel({ offer }: { offer: Offer }) {
   );
 }
 
-/** Nothing is published, and no file offers anything: there is nothing to mend. */
+/** Reports whether nothing is published and no file offers anything, so that nothing needs a remedy. */
 function isNothingYet({ latest, xml: { offered } }: Offer): boolean {
   return latest === undefined && (offered === null || offered.length === 0);
 }
 
-/** What the customers of a club get. */
+/** The products that customers of a club can download. */
 function ClubPanel({ club }: { club: Included[] }) {
   const { t, to } = useView();
   const texts = t.releases.offer;
@@ -173,7 +173,7 @@ function Offered({ offer }: { offer: Offer }) {
   );
 }
 
-/** What keeps a file that is right from the sites. */
+/** The reason why sites cannot read a correct file. */
 function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
   const { t } = useView();
   const texts = t.releases.offer;
@@ -188,7 +188,7 @@ function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
   return <div class="small">{says}</div>;
 }
 
-/** How the update XML gets to where sites ask for it. */
+/** The remedy for an outdated file: how to put the update XML at the address that sites request. */
 function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
   const { t, to, mayWrite } = useView();
   const texts = t.releases.offer;
@@ -222,7 +222,7 @@ function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
   );
 }
 
-/** The page's own sentence: the service's names the command's options, in English. */
+/** Returns the page's own sentence for a fault. The service's sentence names the command's options, in English. */
 function whyStale(t: Texts, { fault, offered, out }: ReadUpdateXml): string {
   if (fault === undefined) return t.releases.offer[offered === null ? 'notThere' : 'differs'](out ?? '');
   const { field, facts } = fault;
@@ -230,7 +230,7 @@ function whyStale(t: Texts, { fault, offered, out }: ReadUpdateXml): string {
   return t.products.xml.refused[field ?? ''] ?? toFormFailure(t, refused).sentence;
 }
 
-/** The lines that make Joomla ask for updates. Nothing while their address is not known. */
+/** The manifest lines that make Joomla request updates. Empty while the update XML's address is unknown. */
 export function ManifestPanel({ offer: { product, xml } }: { offer: Offer }) {
   const texts = useView().t.releases.offer;
   const lines = snippetOf(product, xml.url);
@@ -250,7 +250,7 @@ function snippetOf(product: Product, url: string | null): string | undefined {
   try {
     return manifestSnippets(product, url).xml;
   } catch {
-    // The address is not on the web, such as one of a test installation.
+    // The address is not public, such as that of a test installation.
     return undefined;
   }
 }

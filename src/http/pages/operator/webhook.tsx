@@ -27,7 +27,7 @@ import { useView } from '../view';
 import { eventsOf, showSecret, stateOf, WaitingCount, WebhookFields } from './webhooks';
 import { webhookOperations } from '../../../operations/webhooks';
 
-/** One receiver of webhooks: how it stands, what was sent to it, and what is done about that. */
+/** The page of one webhook receiver: its state, its deliveries, and their actions. */
 
 const LIMIT = 50;
 
@@ -48,7 +48,7 @@ export const webhookRoutes: Route<OperatorCall>[] = [
   { path: '/webhooks/:id/deliveries/:delivery/replay', post: replay },
 ];
 
-/** @throws OperationError when there is none */
+/** Returns the receiver whose id is in the path. @throws OperationError (404) if it does not exist */
 async function read({ db, path: { id = '' } }: OperatorCall): Promise<WebhookRow> {
   if (!/^[1-9]\d{0,9}$/.test(id)) throw notFound('webhook');
   return requireWebhook(db, Number(id));
@@ -155,11 +155,11 @@ interface Shown {
   deliveries: Delivery[];
   next: string | null;
   after: string | undefined;
-  /** only those that wait */
+  /** true to show only pending deliveries */
   isWaiting: boolean;
 }
 
-/** A button that does something at once. */
+/** A button that performs an action without a confirmation. */
 function Act({ path, label, kind }: { path: string; label: string; kind: 'primary' | 'quiet' }) {
   return (
     <Form path={path} form={formState()}>
@@ -237,7 +237,7 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
   );
 }
 
-/** The latest answer in words, and on demand the body with what the receiver said. */
+/** The receiver's latest response. Its details contain the sent body and the response's text. */
 function LastAnswer({ row }: { row: Delivery }) {
   const { webhooks, failures } = useView().t;
   const texts = webhooks.deliveries;

@@ -21,7 +21,7 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { webhookOperations } from '../../../operations/webhooks';
 
-/** Receivers of webhooks: which there are, and a new one, whose secret is shown once. */
+/** The list of webhook receivers, and the form for a new one, whose secret is shown once. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
@@ -128,12 +128,12 @@ export function WaitingCount({ count }: { count: number }) {
   return <>{count === MAX_COUNTED ? t.webhooks.orMore(format.number(count)) : format.number(count)}</>;
 }
 
-/** `enabled`, or why it is not. */
+/** Returns `enabled`, or the reason why it is disabled. */
 export function stateOf({ disabledAt, disabledReason }: WebhookRow): string {
   return disabledAt === null ? 'enabled' : (disabledReason ?? 'operator');
 }
 
-/** The fields of a receiver. */
+/** The form fields of a receiver. */
 export function WebhookFields({ webhook }: { webhook?: WebhookRow }) {
   const { form: texts } = useView().t.webhooks;
   return (
@@ -164,7 +164,7 @@ export function WebhookFields({ webhook }: { webhook?: WebhookRow }) {
   );
 }
 
-/** The page that shows a secret, once. */
+/** Shows a secret, once. */
 export function showSecret(
   { view: { t, format } }: OperatorCall,
   webhook: DataOf<typeof webhookOperations.addWebhook>,

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import * as schema from './schema';
 import * as searchWords from './search-words';
+import * as securityUpdates from './security-updates';
 
 /**
  * The migrations in their order, by the names that the database stores. Until 1.0.0, change the tables in `schema/` and
@@ -9,6 +10,7 @@ import * as searchWords from './search-words';
 export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '001_schema_6': schema,
   '002_search_words': searchWords,
+  '003_security_updates': securityUpdates,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

@@ -72,6 +72,21 @@ function httpsUrl(text: string): string | undefined {
   return url.href.length <= MAX_URL_LENGTH ? url.href : undefined;
 }
 
+/** Returns a month such as 2031-12. */
+export function requireMonth(text: string, field?: string): string {
+  const month = text.trim();
+  if (!MONTH.test(month)) throw invalid('It must be a month such as 2031-12.', field);
+  return month;
+}
+
+/** The name of a vulnerability, and how many of them a release may name. */
+export const CVE = /^CVE-\d{4}-\d{4,19}$/;
+export const MAX_CVES = 50;
+/** The maximum length of the advice for the users of a security release, in characters. */
+export const MAX_ADVISORY_LENGTH = 2_000;
+
+export const MONTH = /^20\d\d-(0[1-9]|1[0-2])$/;
+
 function invalid(message: string, field: string | undefined): OperatorError {
   return new OperatorError(message, { code: 'INVALID_REQUEST', field });
 }
@@ -82,4 +97,5 @@ export const FIELD_JUDGES: Partial<Record<Kind, (text: string, field?: string) =
   element: requireElement,
   address: requireHttpsUrl,
   duration: requireDuration,
+  month: requireMonth,
 };

@@ -259,6 +259,7 @@ function issueOn(
       createdAt: facts.now,
       mainKeyId: 0,
       activationsUsed: 0,
+      allReturned: false,
       lastCheckAt: null,
       lastCheckIp: null,
       checkCount: 0,

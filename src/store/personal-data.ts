@@ -15,7 +15,7 @@ export const TEXT_COLUMNS = {
   licenses: ['customer', 'reference', 'metadata'],
   license_keys: ['label'],
   activations: ['identifier', 'name'],
-  releases: ['changelog', 'file_name'],
+  releases: ['changelog', 'file_name', 'advisory'],
   access_log: ['identifier', 'user_agent', 'version', 'site', 'installed_version'],
   events: ['actor', 'before_json', 'after_json'],
   outbox: ['recipient', 'details_json', 'answer'],

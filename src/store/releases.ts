@@ -30,6 +30,12 @@ export interface Release {
   sha384: string;
   sha512: string;
   createdAt: Date;
+  /** advice for the users of a security release, in Markdown */
+  advisory: string | null;
+  /** the names of the vulnerabilities that it closes */
+  cve: string[];
+  /** the id of the release whose fix it brings to another branch */
+  sameFixAs: number | null;
 }
 
 export async function findRelease(db: Db, productId: number, version: string): Promise<Release | undefined> {
@@ -128,7 +134,7 @@ export async function listPublishedReleases(
 const COLUMNS = [
   ...['id', 'product_id', 'version', 'version_order', 'state', 'rollout', 'published_at', 'file_name'],
   ...['file_size', 'sha256', 'sha384', 'sha512', 'created_at'],
-  ...['security', 'notified_at'],
+  ...['security', 'notified_at', 'advisory', 'cve', 'same_fix_as'],
 ];
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
@@ -145,8 +151,8 @@ export async function listPackages(db: Db): Promise<Release[]> {
 }
 
 /** A release to insert; by default, it is not a security release. */
-type NewRelease = Omit<Release, 'id' | 'rollout' | 'security' | 'notifiedAt'> &
-  Partial<Pick<Release, 'rollout' | 'security'>>;
+type NewRelease = Omit<Release, 'id' | 'notifiedAt' | keyof ReleaseOptions> & Partial<ReleaseOptions>;
+type ReleaseOptions = Pick<Release, 'rollout' | 'security' | 'advisory' | 'cve' | 'sameFixAs'>;
 
 /** @throws a duplicate (`isDuplicate`) if the version already exists */
 export async function insertRelease(db: Db, release: NewRelease): Promise<void> {

@@ -8,3 +8,6 @@ export const ACTIVATION_TYPES = ['domain', 'device', 'seat', 'instance'] as cons
 
 /** The downloads that remain when a licence has ended: none, or the versions that were published before its end. */
 export const AFTER_EXPIRY = ['nothing', 'last_release'] as const;
+
+/** The versions that form a branch: the same first two numbers, the same first number, or all versions. */
+export const SECURITY_BRANCHES = ['minor', 'major', 'any'] as const;

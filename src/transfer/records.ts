@@ -2,7 +2,7 @@ import type { Static, TProperties, TSchema } from '@sinclair/typebox';
 import { formatTimestamp } from '../base/days';
 import type { Includes } from '../licensing/bundles';
 import { DURATION } from '../licensing/durations';
-import { isHttpsUrl } from '../licensing/fields';
+import { CVE, isHttpsUrl, MAX_ADVISORY_LENGTH, MAX_CVES, MONTH } from '../licensing/fields';
 import { isMetadata, readMetadata, storedMetadata, type Metadata } from '../licensing/metadata';
 import { STORED_STATUSES } from '../licensing/core/states';
 import { isStorable } from '../licensing/timestamps';
@@ -16,6 +16,7 @@ import {
 import { PLAN, PRODUCT } from '../store/columns/catalogue';
 import { kindOf, type Kind } from '../store/columns/kinds';
 import type { TableName } from '../store/engine/database';
+import { readCves, storedCves } from '../store/engine/row-fields';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES, FULL_ROLLOUT } from '../store/releases';
 
@@ -23,7 +24,7 @@ import { RELEASE_STATES, FULL_ROLLOUT } from '../store/releases';
 
 export const FORMAT = 'licensing-gateway export';
 /** The format's version, which each change of the fields raises. */
-export const FORMAT_VERSION = 10;
+export const FORMAT_VERSION = 11;
 
 const MAX_SETTING_LENGTH = 400_000;
 
@@ -154,6 +155,9 @@ export const RECORDS = {
     sha384: hex(96),
     sha512: hex(128),
     created_at: time(),
+    advisory: nullable(text(MAX_ADVISORY_LENGTH, 1)),
+    cve: cveNames(),
+    same_fix_as: nullable(smallId),
   }),
   license: record('licenses', ['id'], {
     id,
@@ -174,6 +178,7 @@ export const RECORDS = {
     issued_by: nullable(tokenName()),
     grace_days: count,
     renews_itself: flag(),
+    all_returned: flag(),
   }),
   shop: record(
     'shops',
@@ -377,9 +382,9 @@ export function fromRow<T extends RowType>(type: T, row: RowWithChildren): Recor
 
 /** The fields that a file of the previous version lacks, with their values for it. */
 export const NEW_FIELDS: Partial<Record<RowType, Record<string, unknown>>> = {
-  order: { failure: null, failed_at: null, retry_at: null, confirmed_at: null },
-  order_event: { at_ms: 0, amount: null, currency: null },
-  shop_link: { currency: null },
+  product: { support_until: null, security_branch: 'minor' },
+  release: { advisory: null, cve: [], same_fix_as: null },
+  license: { all_returned: false },
 };
 
 /** Adds the missing fields to a record of the previous version's file, including the records in its lists. */
@@ -462,6 +467,7 @@ function fieldFor(schema: TSchema): Field<never> {
 
 function textFor(kind: Kind | undefined): Field<string> {
   if (kind === 'address') return webAddress();
+  if (kind === 'month') return matching(MONTH, 'a month such as 2031-12');
   if (kind === 'duration') return matching(DURATION, 'a duration such as 1y, 6m or 30d');
   return kind === 'element' ? text(100) : text(MAX_LABEL_LENGTH, 1);
 }
@@ -617,6 +623,19 @@ function object(): Field<Record<string, unknown>> {
       Buffer.byteLength(JSON.stringify(value)) < 1 << 24,
     toSql: (value) => JSON.stringify(value),
     fromSql: (value) => JSON.parse(value as string) as Record<string, unknown>,
+  };
+}
+
+/** Returns a field for names of vulnerabilities, which are stored as JSON; null if there are none. */
+function cveNames(): Field<string[]> {
+  return {
+    expected: `a list of at most ${MAX_CVES} names such as CVE-2026-12345`,
+    fits: (value): value is string[] =>
+      Array.isArray(value) &&
+      value.length <= MAX_CVES &&
+      value.every((one) => typeof one === 'string' && CVE.test(one)),
+    toSql: storedCves,
+    fromSql: (value) => readCves(value as string | null),
   };
 }
 

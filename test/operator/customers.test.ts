@@ -447,7 +447,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
   it('is searched for in every column that can contain a text', async () => {
     const chosen: Record<string, string[]> = {
       plans: ['activation_type', 'duration', 'after_expiry', 'created_at'],
-      products: ['created_at'],
+      products: ['support_until', 'security_branch', 'created_at'],
       // The name of a token contains no address.
       licenses: [
         'customer_digest',
@@ -473,6 +473,7 @@ describe.each(DATABASE_KINDS)('a customer stored in %s', (kind) => {
         'sha256',
         'sha384',
         'sha512',
+        'cve',
         'created_at',
       ],
       access_log: ['at', 'last_at', 'endpoint', 'outcome', 'key_hint', 'ip'],

@@ -169,7 +169,7 @@ describe.each(DATABASES)('on an empty %s database', (_name, createSettings, knex
     );
     expectSuccess([await migrate(settings)]);
     await expect(startServiceProcess(settings, NEXT_VERSION)).rejects.toThrow(
-      /cannot start: .*\(missing: 003_notes\)\. Run "licensing migrate"/,
+      /cannot start: .*\(missing: 999_notes\)\. Run "licensing migrate"/,
     );
     const next = (...args: string[]) => operator(settings).run(args, { env: NEXT_VERSION });
     const command = await next('product', 'list');

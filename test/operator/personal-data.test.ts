@@ -44,7 +44,7 @@ const PERSONAL: Partial<Record<TableName, Record<string, string>>> = {
   },
   license_keys: { label: 'a label of a key' },
   activations: { name: `place of ${JANE}`, ip: '203.0.113.2' },
-  releases: { changelog: `mended for ${JANE}` },
+  releases: { changelog: `mended for ${JANE}`, advisory: `reported by ${JANE}` },
   access_log: {
     identifier: `seat of ${JANE}`,
     version: `1 of ${JANE}`,
@@ -89,10 +89,10 @@ const OTHERS: Record<TableName, string> = {
   products: others({ ...PRODUCT, ...PRODUCT_INSIDE }, 'name', 'update_xml'),
   plans: others(PLAN, 'name'),
   licenses:
-    'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest grace_days renews_itself',
+    'id plan_id status activation_limit activations_used expires_at last_check_at check_count created_at revision main_key_id issued_by customer_digest grace_days renews_itself all_returned',
   activations: 'id license_id identifier activated_at key_id free site held_until',
   releases:
-    'id product_id version version_order state rollout security notified_at published_at file_name file_size sha256 sha384 sha512 created_at',
+    'id product_id version version_order state rollout security notified_at published_at file_name file_size sha256 sha384 sha512 created_at cve same_fix_as',
   access_log: 'id at endpoint outcome license_id key_hint product_id times last_at key_id unsummed',
   events: 'id license_id at action times last_at unsummed',
   product_includes: 'product_id included_id',
@@ -216,7 +216,7 @@ describe.each(DATABASE_KINDS)('data about a person in %s', (kind) => {
       ...{ product_id: plan!.product_id, version: '1.0.0', version_order: '1', state: 'published' },
       ...{ file_name: 'a.zip', file_size: 1, sha256: digest(), created_at: AT, published_at: AT },
       ...{ sha384: digest() + digest().slice(32), sha512: digest() + digest() },
-      ...of('releases', 'changelog'),
+      ...of('releases', 'changelog', 'advisory'),
     });
     await add('access_log', {
       ...{ at: AT, endpoint: 'download', outcome: 'ok', license_id },

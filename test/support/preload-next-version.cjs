@@ -6,7 +6,7 @@ const { migrations } = require('../../dist/migrations');
 const { addColumns, addIndex, fillInPieces } = require('../../dist/migrations/steps');
 const { columnTypes, createTable, tableName } = require('../../dist/migrations/tables');
 
-migrations['003_notes'] = {
+migrations['999_notes'] = {
   config: { transaction: false },
   async up(knex) {
     const t = columnTypes(knex);

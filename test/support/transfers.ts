@@ -142,6 +142,7 @@ export function largeFile(count: number): string {
     },
     ...ids.map((id) => ({
       type: 'license',
+      ...NEW_FIELDS.license,
       id,
       main_key_id: id,
       keys: [newKey(id)],

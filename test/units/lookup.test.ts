@@ -83,7 +83,7 @@ const terms = (activationType = 'domain', product = CLUB): Terms => ({
     activationLimit: 3,
     activationsUsed: 1,
     expiresAt: null,
-    ...{ graceDays: 0, renewsItself: false },
+    ...{ graceDays: 0, renewsItself: false, allReturned: false },
     plan: { id: 1, name: 'Pro', activationType, afterExpiry: 'nothing', freeStaging: false },
     product: { id: product, name: 'Club' },
   },

@@ -80,7 +80,7 @@ function find(world: World, rows: Activation[], [verb, site, asked = {}]: Asking
       activationLimit: limit,
       activationsUsed: used ?? count(own),
       expiresAt: null,
-      ...{ graceDays: 0, renewsItself: false },
+      ...{ graceDays: 0, renewsItself: false, allReturned: false },
       plan: { id: 1, name: 'Pro', activationType: 'domain', afterExpiry: 'nothing', freeStaging },
       product: { id: 42, name: 'Gallery' },
     },

@@ -59,7 +59,7 @@ function match(different: Differences = {}): LicenseMatch | undefined {
       activationLimit: limit,
       activationsUsed: used,
       expiresAt: endsAt,
-      ...{ graceDays: different.graceDays ?? 0, renewsItself: false },
+      ...{ graceDays: different.graceDays ?? 0, renewsItself: false, allReturned: false },
       plan: { id: 1, name: 'Pro', activationType: type, afterExpiry, freeStaging },
       product: { id: 42, name: 'Gallery' },
     },

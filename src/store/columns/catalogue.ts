@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { ACTIVATION_TYPES, AFTER_EXPIRY, MAX_UINT32 } from '../words';
+import { ACTIVATION_TYPES, AFTER_EXPIRY, MAX_UINT32, SECURITY_BRANCHES } from '../words';
 import {
   AddressOrNull,
   Label,
@@ -25,6 +25,19 @@ export const PRODUCT = {
   reminders: Type.Boolean({
     description:
       'Reminds customers by mail 30 and 7 days before the end of a licence, and when it ends. Off by default.',
+  }),
+  support_until: nullable(
+    ofKind(
+      'month',
+      Type.String({
+        description: 'The last month with security updates. null: not stated.',
+        examples: ['2031-12'],
+      }),
+    ),
+  ),
+  security_branch: enumOf(SECURITY_BRANCHES, {
+    description:
+      'The versions that form one branch: the same first two numbers (`minor`), the same first number (`major`), or all versions (`any`).',
   }),
   created_at: Time,
 };

@@ -19,7 +19,7 @@ import type { FieldsOf } from '../engine/row-fields';
  * The rule that a text obeys: `FIELD_JUDGES` (licensing/fields.ts) checks it, and the export of the column
  * (transfer/records.ts).
  */
-export type Kind = 'label' | 'element' | 'address' | 'json' | 'duration';
+export type Kind = 'label' | 'element' | 'address' | 'json' | 'duration' | 'month';
 
 /** A symbol, because `openapi.json` must not show it. */
 const KIND = Symbol('kind');

@@ -13,6 +13,7 @@ interface Column {
 }
 
 const FLAGS = [
+  'all_returned',
   'by_door',
   'compromised',
   'free',
@@ -31,11 +32,15 @@ type FieldOf<Name, Value> = Name extends (typeof FLAGS)[number]
   ? Value extends number
     ? boolean
     : Value
-  : Name extends 'at' | `${string}_at` | `${string}_until`
-    ? Value extends string
-      ? Date
-      : Value
-    : Value;
+  : Name extends 'support_until'
+    ? Value
+    : Name extends 'cve'
+      ? string[]
+      : Name extends 'at' | `${string}_at` | `${string}_until`
+        ? Value extends string
+          ? Date
+          : Value
+        : Value;
 
 /** The type of a row's fields. */
 export type FieldsOf<Row> = {
@@ -47,7 +52,7 @@ export type RowOf<Fields> = {
   [Name in keyof Fields as Snake<Name & string>]: StoredOf<Exclude<Fields[Name], undefined>>;
 };
 
-type StoredOf<Value> = Value extends Date ? string : Value extends boolean ? number : Value;
+type StoredOf<Value> = Value extends Date | string[] ? string : Value extends boolean ? number : Value;
 
 const columns = new Map<string, Column>();
 
@@ -68,17 +73,34 @@ export function rowToFields<R extends object>(row: R): FieldsOf<R> {
 
 function readerOf(name: string): Column['read'] {
   if ((FLAGS as readonly string[]).includes(name)) return (value) => (value === null ? null : value !== 0);
-  if (/(^|_)at$|_until$/.test(name))
+  // A month, not a time.
+  if (name !== 'support_until' && /(^|_)at$|_until$/.test(name))
     return (value) => (typeof value === 'string' ? fromSqlTime(value) : value);
+  if (name === 'cve') return (value) => readCves(value as string | null);
   return (value) => value;
+}
+
+/** Reads the stored names of vulnerabilities; null: no names. */
+export function readCves(stored: string | null): string[] {
+  return stored === null ? [] : (JSON.parse(stored) as string[]);
+}
+
+export function storedCves(names: string[]): string | null {
+  return names.length === 0 ? null : JSON.stringify(names);
 }
 
 /** Converts fields to a row. Undefined fields stay undefined, so that an UPDATE does not change them. */
 export function fieldsToRow<const F extends object>(fields: F): RowOf<F> {
   return Object.fromEntries(
-    Object.entries(fields as Record<string, SqlValue | boolean | Date>).map(([field, value]) => [
+    Object.entries(fields as Record<string, SqlValue | boolean | Date | string[]>).map(([field, value]) => [
       snakeCase(field),
-      value instanceof Date ? toSqlTime(value) : typeof value === 'boolean' ? Number(value) : value,
+      value instanceof Date
+        ? toSqlTime(value)
+        : typeof value === 'boolean'
+          ? Number(value)
+          : Array.isArray(value)
+            ? storedCves(value)
+            : value,
     ]),
   ) as RowOf<F>;
 }

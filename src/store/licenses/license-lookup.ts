@@ -63,6 +63,7 @@ interface TermsRow {
   expires_at: string | null;
   grace_days: number;
   renews_itself: number;
+  all_returned: number;
   plan_id: number;
   plan_name: string;
   activation_type: string;
@@ -207,7 +208,7 @@ function selectTerms(
     : 'CASE WHEN k.id = l.main_key_id THEN k.id END AS main_key_id';
   return {
     text: `SELECT k.key_digest, ${tellsFolded ? `${found}, ` : ''}${keyColumns},
-            l.id, l.status, l.activation_limit, l.activations_used, l.expires_at, l.grace_days, l.renews_itself,
+            l.id, l.status, l.activation_limit, l.activations_used, l.expires_at, l.grace_days, l.renews_itself, l.all_returned,
             l.plan_id, p.name AS plan_name, p.activation_type, p.after_expiry, p.free_staging, p.product_id, r.name AS product_name,
             a.identifier${details ? ', a.name AS activation_name, a.key_id AS activation_key_id, a.free, a.site, a.held_until' : ''}
        FROM ${table(db, 'license_keys')} k${forceIndex(db, 'license_keys', ...index)}
@@ -279,6 +280,7 @@ function toLicenseTerms(row: TermsRow): LicenseTerms {
     expiresAt: row.expires_at === null ? null : fromSqlTime(row.expires_at),
     graceDays: row.grace_days,
     renewsItself: row.renews_itself !== 0,
+    allReturned: row.all_returned !== 0,
     plan: {
       id: row.plan_id,
       name: row.plan_name,

@@ -37,6 +37,8 @@ export interface LicenseTerms {
   graceDays: number;
   /** whether a subscription renews it automatically */
   renewsItself: boolean;
+  /** whether all its payments were given back, so that it has no paid end */
+  allReturned: boolean;
   plan: Pick<Plan, 'id' | 'name' | 'afterExpiry' | 'freeStaging'> & { activationType: string };
   product: { id: number; name: string };
 }
@@ -66,8 +68,8 @@ type Terms = Omit<
   'id' | 'mainKeyId' | 'activationsUsed' | 'lastCheckAt' | 'lastCheckIp' | 'checkCount' | 'revision'
 >;
 
-/** The renewal of a licence; by default, it has no grace period. */
-type Renewing = Pick<LicenseTerms, 'graceDays' | 'renewsItself'>;
+/** The payment of a licence; by default, it has no grace period, and no payment was given back. */
+type Renewing = Pick<LicenseTerms, 'graceDays' | 'renewsItself' | 'allReturned'>;
 
 export type NewLicense = Omit<Terms, keyof Renewing> &
   Partial<Renewing> &

@@ -30,7 +30,7 @@ const view: View = {
   mayWrite: true,
   shopName: HOSTILE,
   logo: `/logo${HOSTILE}`,
-  said: { code: 'signedOut', values: [HOSTILE] },
+  flash: { code: 'signedOut', values: [HOSTILE] },
   now: NOW,
 };
 
@@ -55,7 +55,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
   },
   ButtonLink: { path: `/${HOSTILE}`, query: { q: HOSTILE }, label: HOSTILE },
   Checkbox: field,
-  Choices: { ...field, options },
+  RadioGroup: { ...field, options },
   CopyText: { id: HOSTILE, label: HOSTILE, text: HOSTILE },
   ChangeList: { changelog: `security: ${HOSTILE}`, words: view.t.my.changes },
   CustomerPage: { ...page, action: HOSTILE },
@@ -64,7 +64,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
     ...{ months: ['2026-11'], days: [{ day: '2026-11-23', value: 1 }] },
   },
   Document: { title: HOSTILE, children },
-  Facts: { facts: [[HOSTILE, HOSTILE], undefined] },
+  DescriptionList: { facts: [[HOSTILE, HOSTILE], undefined] },
   FileField: { ...field, accept: HOSTILE },
   Filters: {
     ...{ path: `/${HOSTILE}`, label: HOSTILE, live: HOSTILE, hidden: { q: HOSTILE } },
@@ -73,7 +73,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
       { name: HOSTILE, label: HOSTILE, value: HOSTILE, options },
     ],
   },
-  Face: { name: HOSTILE },
+  Avatar: { name: HOSTILE },
   Footer: { preferences: '/preferences', languages: OPERATORS, help: HOSTILE },
   Form: { path: `/${HOSTILE}`, form, upload: true, kind: HOSTILE, label: HOSTILE, children },
   FormErrors: { form },
@@ -81,13 +81,13 @@ const PROPS: Record<string, Record<string, unknown>> = {
     ...{ ...page, sub: HOSTILE, path: `/${HOSTILE}`, form, about: HOSTILE, points: [HOSTILE] },
     ...{ submit: HOSTILE, busy: HOSTILE, acts: HOSTILE, back: [HOSTILE, `/${HOSTILE}`], below: HOSTILE },
   },
-  Head: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
+  PageHeader: { title: HOSTILE, sub: HOSTILE, actions: HOSTILE },
   HorizontalBars: {
     ...{ caption: HOSTILE, columns: [HOSTILE, HOSTILE, HOSTILE], empty: HOSTILE },
     rows: [{ label: HOSTILE, value: 1, of: 2, says: HOSTILE }],
   },
   Icon: { name: 'yes' },
-  Inside: { children },
+  PanelBody: { children },
   LineIcon: { name: 'x' },
   ListPage: {
     ...{ ...page, ...table, sub: HOSTILE, actions: HOSTILE, above: HOSTILE, list: HOSTILE, filter: HOSTILE },
@@ -96,18 +96,18 @@ const PROPS: Record<string, Record<string, unknown>> = {
   MailFrame: { html: HOSTILE, title: HOSTILE },
   Mark: { name: HOSTILE },
   MoreMenu: { label: HOSTILE, children },
-  NoMatch: { path: `/${HOSTILE}`, children },
+  NoResults: { path: `/${HOSTILE}`, children },
   NoteLine: { children },
-  Numbers: {
+  NumberTable: {
     ...{ titles: [HOSTILE], rows: [{ label: HOSTILE, values: [HOSTILE, 1] }] },
     ...{ what: HOSTILE, caption: HOSTILE },
   },
   OperatorPage: page,
   Options: { options, chosen: HOSTILE },
-  Paging: paging,
+  Pagination: paging,
   Panel: { id: HOSTILE, title: HOSTILE, aside: HOSTILE, footer: HOSTILE, kind: HOSTILE, children },
   Preferences: { preferences: `/${HOSTILE}`, languages: OPERATORS, children },
-  SaidLine: {},
+  Toast: {},
   SiteName: { of: HOSTILE },
   Select: { ...field, options },
   Status: { status: 'active', says: HOSTILE },
@@ -119,7 +119,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
   TextField: field,
   TimelineItem: { icon: HOSTILE, when: HOSTILE, children },
   UploadProgress: {},
-  Views: {
+  SavedViews: {
     label: HOSTILE,
     views: [{ title: HOSTILE, count: HOSTILE, path: `/${HOSTILE}`, query: { q: HOSTILE }, isCurrent: true }],
   },

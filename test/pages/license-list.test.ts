@@ -223,7 +223,7 @@ describe('the page of licences', () => {
     const sent = { ...formOf(asked.html, '/licenses/bulk/suspend'), reason: 'closed down' };
     const step = await seller.post('/licenses/bulk/suspend', sent);
     expect([step.status, textOf(step.html)]).toEqual([200, expect.stringContaining('250 of 260 done')]);
-    expect(step.html).toContain('data-goes-on');
+    expect(step.html).toContain('data-auto-submit');
     const rest = formOf(step.html, '/licenses/bulk/suspend');
     // Reloading repeats no step, and the next form stays the same, so that a mail is sent only once.
     const reloaded = await seller.post('/licenses/bulk/suspend', sent);

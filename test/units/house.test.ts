@@ -40,7 +40,7 @@ test('the lists of exceptions do not grow', () => {
   expect(Object.keys(large).length).toBeLessThanOrEqual(2);
   expect(Object.keys(cycles).length).toBeLessThanOrEqual(13);
   expect(Object.keys(spreads).length).toBeLessThanOrEqual(13);
-  expect(Object.keys(sameNames).length).toBeLessThanOrEqual(18);
+  expect(Object.keys(sameNames).length).toBeLessThanOrEqual(13);
   expect(Object.keys(cycles).filter((file) => !file.startsWith('src/orders/'))).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ export function manageAddress({ ctx, view }: OperatorCall): string {
   return `${ctx.state.origin ?? ''}${view.to('').replace(/pages$/, 'manage')}`;
 }
 
-/** Returns the address of a receiver: on the site's host, even if the pages have a host of their own. */
+/** Returns the webhook URL of a payment provider. It is on the site's host even if the pages have their own host. */
 export function hookAddress(call: OperatorCall, name: string): string {
   const { publicUrl } = call.settings;
   const hooks =

@@ -4,19 +4,19 @@ import { isCoded } from '../../base/errors';
 import { withDeadline } from '../faults';
 import { isSameOrigin } from '../same-origin';
 import type { AcquirePermit } from '../limits/keyed-semaphore';
-import { refusalOf } from './act';
-import { callOf, pathBelow } from './call';
+import { refusalOf } from './submit';
+import { createPageCall, pathBelow } from './call';
 import { ErrorPage, errorPageProps } from './error-page';
 import { setPageHeaders } from './headers';
 import { limitPageViews, noPermit, sendTooManyRequests, sessionPermit } from './limits';
 import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
 import { FORM_LIMIT, emptyForm, OPERATOR_FORM_LIMIT, readForm } from './read-form';
-import { send } from './send';
+import { sendPageResponse } from './send';
 
 /** The steps of a request for a page, and the answer when one of them refuses. */
 
 /** The step-up authentication of an operator's form: a sign-in within the last hour. */
-export interface Confirm<Call extends PageCall> {
+export interface StepUp<Call extends PageCall> {
   recent: (call: Call, route: Route<Call>, sent: URLSearchParams) => Promise<Call | PageResponse>;
   /** returns the form again, together with a sign-in */
   ask: (sent: URLSearchParams) => PageResponse;
@@ -28,7 +28,7 @@ export function answerPage<Call extends PageCall>(
   enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
   { takeTurn, ...dependencies }: PagesDependencies & { takeTurn: AcquirePermit },
   /** only for operators' pages */
-  confirm: Confirm<Call> | undefined,
+  confirm: StepUp<Call> | undefined,
 ): Middleware {
   return async (ctx) => {
     ctx.state.endpoint = 'pages';
@@ -42,7 +42,7 @@ export function answerPage<Call extends PageCall>(
       // Count before building any part of a page, because a refusal must cost far less than a page.
       if (confirm === undefined) await limitPageViews(ctx, dependencies.limiter);
       if (isCustomer) endTurn = await sessionPermit(ctx, dependencies.limiter, takeTurn);
-      call = callOf(ctx, dependencies);
+      call = createPageCall(ctx, dependencies);
     } catch (error) {
       endTurn();
       sendTooManyRequests(ctx, error);
@@ -57,7 +57,7 @@ export function answerPage<Call extends PageCall>(
         throw new OperationError('FORBIDDEN', 'Another origin.');
       const entered = await enter(call, route);
       if (!('ctx' in entered)) {
-        await send(call, entered);
+        await sendPageResponse(call, entered);
         return;
       }
       const form =
@@ -67,7 +67,7 @@ export function answerPage<Call extends PageCall>(
       sent = form;
       const confirmed = isPost && confirm ? await confirm.recent(entered, route, form) : entered;
       if (!('ctx' in confirmed)) {
-        await send(call, confirmed);
+        await sendPageResponse(call, confirmed);
         return;
       }
       const work = Promise.resolve(handle(confirmed, form));
@@ -77,7 +77,7 @@ export function answerPage<Call extends PageCall>(
         ctx.res.once('close', endTurn);
         endTurn = noPermit;
       }
-      await send(confirmed, answer);
+      await sendPageResponse(confirmed, answer);
     } catch (error) {
       await refuse(call, error, { route, sent, confirm, isCustomer });
     } finally {
@@ -99,7 +99,7 @@ async function refuse<Call extends PageCall>(
     route: Route<Call>;
     /** undefined if the form was not read */
     sent: URLSearchParams | undefined;
-    confirm: Confirm<Call> | undefined;
+    confirm: StepUp<Call> | undefined;
     isCustomer: boolean;
   },
 ): Promise<void> {
@@ -114,14 +114,14 @@ async function refuse<Call extends PageCall>(
   if (failure === undefined) ctx.state.fault = error;
   ctx.state.code = trouble.code;
   if (confirm && failure?.error.code === 'SIGN_IN_AGAIN') {
-    await send(call, confirm.ask(sent ?? emptyForm()));
+    await sendPageResponse(call, confirm.ask(sent ?? emptyForm()));
     return;
   }
   if (failure?.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
   const isLost = trouble.status === 503 && confirm && ctx.method === 'POST' && !route.upload;
   const form = sent ?? (isLost ? await keepForm(call) : undefined);
   const page = { trouble, isCustomer, requestId: ctx.state.requestId };
-  await send(call, {
+  await sendPageResponse(call, {
     page: <ErrorPage {...page} sent={confirm && form?.has('once') ? form : undefined} />,
     status: trouble.status,
   });

@@ -6,7 +6,9 @@ import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
 import type { LineIcons } from './kit/line-icons';
 import type { AssetName } from './view';
 
-/** The style, script, fonts and icons of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs). */
+/**
+ * The style, script, fonts and icons of the pages, which the build writes into `dist/pages` (scripts/build-pages.mjs).
+ */
 
 export interface Assets {
   /** returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css` */

@@ -1,7 +1,7 @@
 import { pictureFingerprint } from '../../packages/pictures';
 import type { Context } from '../context';
 import { pagesBase } from '../prefix';
-import { languageOf, themeOf } from './browser-choices';
+import { languageOf, themeOf } from './preference-cookies';
 import { createFormat } from './format';
 import type { PageCall, PagesDependencies } from './page';
 import type { CustomerLanguage } from '../../texts/customers/languages';
@@ -9,7 +9,7 @@ import { operatorLanguageOf, pageTexts } from '../../texts/operators/languages';
 import type { Query, View } from './view';
 
 /** Builds a page's call from the request. */
-export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall {
+export function createPageCall(ctx: Context, dependencies: PagesDependencies): PageCall {
   const { settings, now, asset, icons, guide, isTrusted } = dependencies;
   const at = now();
   const base = pagesBase(ctx, isTrusted);
@@ -21,7 +21,7 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
     return `${base}${path}${search === '' ? '' : `?${search}`}`;
   };
   const view: View = {
-    ...spokenIn(languageOf(ctx, isOfCustomers(ctx)), settings.timeZone, at),
+    ...localeOf(languageOf(ctx, isCustomerPage(ctx)), settings.timeZone, at),
     to,
     now: at,
     theme: themeOf(ctx),
@@ -39,7 +39,7 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
     shopName: settings.shopName,
     // Give each picture its own address, because browsers cache a picture for an hour.
     logo: settings.shopLogo && to('/my/logo', { v: pictureFingerprint(settings.shopLogo) }),
-    said: undefined,
+    flash: undefined,
   };
   return {
     ...dependencies,
@@ -52,7 +52,7 @@ export function callOf(ctx: Context, dependencies: PagesDependencies): PageCall 
 }
 
 /** Returns the fields of a view that depend on its language. */
-export function spokenIn(
+export function localeOf(
   language: CustomerLanguage,
   zone: string,
   at: Date,
@@ -62,7 +62,7 @@ export function spokenIn(
   return { language, operatorLanguage, t, format: createFormat(t.language, zone, at) };
 }
 
-export function isOfCustomers(ctx: Context): boolean {
+export function isCustomerPage(ctx: Context): boolean {
   return /^\/my(?:\/|$)/.test(pathBelow(ctx.path));
 }
 

@@ -1,8 +1,8 @@
 import type { Texts } from '../../texts/operators/texts';
 
 /**
- * Writes tables as CSV (RFC 4180) for people: in UTF-8 with the byte order mark that Excel needs, with the separator that
- * Excel expects in the page's language, and headings in that language. The API has the stable names.
+ * Writes tables as CSV (RFC 4180) for people: in UTF-8 with the byte order mark that Excel needs, with the separator
+ * that Excel expects in the page's language, and headings in that language. The API has the stable names.
  */
 
 export type Cell = string | number | boolean | null | undefined;

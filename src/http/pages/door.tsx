@@ -2,12 +2,12 @@ import { getDomain } from 'tldts';
 import { openOperatorSession } from '../../access/sessions';
 import type { DoorRefusal } from '../../access/door';
 import { readSessionCookie, setSessionCookie } from '../session-cookies';
-import { takeReturnPath } from './browser-choices';
+import { takeReturnPath } from './preference-cookies';
 import { showFirst } from './operator/first-page';
 import type { PageResponse, PageCall, Route } from './page';
 import { nextOf } from './sign-in/next';
 import { countFailure } from './sign-in/by-token';
-import { NarrowPage } from './sign-in/pages';
+import { SignInLayout } from './sign-in/pages';
 import { useView } from './view';
 
 /** Sign-in through Joomla (SSO): its component posts a ticket of the signed-in user here (access/door.ts). */
@@ -61,11 +61,11 @@ function NotIn({ reason }: { reason: DoorRefusal | 'ORIGIN' }) {
   const { signIn } = view.t;
   const { door } = signIn;
   return (
-    <NarrowPage title={door.refusedTitle}>
+    <SignInLayout title={door.refusedTitle}>
       <p>{door.refused[reason]}</p>
       <p>
         <a href={view.to('/sign-in')}>{signIn.other}</a>
       </p>
-    </NarrowPage>
+    </SignInLayout>
   );
 }

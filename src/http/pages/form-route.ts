@@ -1,5 +1,5 @@
 import type { ErrorResponse } from '../../operations/kit/failures';
-import { attempt, unlessGone } from './act';
+import { showFormOnRefusal, redirectIfDeleted } from './submit';
 import { formState, type FormState } from './form-state';
 import type { PageResponse, OperatorCall, PageCall, Route } from './page';
 
@@ -13,8 +13,8 @@ interface Form<Call extends PageCall, Thing> extends Omit<Route<Call>, 'path' | 
   work: (call: Call, sent: URLSearchParams, thing: Thing) => Promise<PageResponse> | PageResponse;
   /** returns the page's own sentence for a refusal; undefined for the usual one */
   explain?: (call: Call, refused: ErrorResponse, sent: URLSearchParams, thing: Thing) => string | undefined;
-  /** for a form that deletes: the page to which a second submission leads, which finds nothing to delete */
-  gone?: string;
+  /** for a form that deletes: the page to redirect to if a second submission finds nothing to delete */
+  whenDeleted?: string;
 }
 
 /**
@@ -23,12 +23,12 @@ interface Form<Call extends PageCall, Thing> extends Omit<Route<Call>, 'path' | 
  */
 export function formRoute<Thing = undefined, Call extends PageCall = OperatorCall>(
   path: string,
-  { find, show, work, explain, gone, ...route }: Form<Call, Thing>,
+  { find, show, work, explain, whenDeleted, ...route }: Form<Call, Thing>,
 ): Route<Call> {
   const findThing = async (call: Call) => (await find?.(call)) as Thing;
   const post = async (call: Call, sent: URLSearchParams): Promise<PageResponse> => {
     const thing = await findThing(call);
-    return attempt(
+    return showFormOnRefusal(
       call,
       sent,
       async () => work(call, sent, thing),
@@ -40,7 +40,10 @@ export function formRoute<Thing = undefined, Call extends PageCall = OperatorCal
     path,
     scope: 'write',
     get: async (call) => show(call, formState(), await findThing(call)),
-    post: gone === undefined ? post : (call, sent) => unlessGone(gone, () => post(call, sent)),
+    post:
+      whenDeleted === undefined
+        ? post
+        : (call, sent) => redirectIfDeleted(whenDeleted, () => post(call, sent)),
     ...route,
   };
 }

@@ -22,13 +22,13 @@ export interface FormFailure {
   field: string | undefined;
   /** the message in the page's language */
   sentence: string;
-  /** the domain's reason of the refusal */
+  /** the reason code of the refusal */
   reason?: string | undefined;
 }
 
 /**
- * Returns a field of a public form without surrounding blanks. A text longer than `most` characters is cut to one more:
- * it cannot match anything, and is shown again.
+ * Returns a field of a public form without surrounding blanks. A text of more than `most` characters is cut after one
+ * more, so that it cannot match anything and is still shown again.
  */
 export function fieldOf(sent: URLSearchParams, name: string, most = 255): string {
   return (sent.get(name) ?? '').trim().slice(0, most + 1);

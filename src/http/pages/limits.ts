@@ -6,8 +6,8 @@ import { CUSTOMERS } from '../../texts/customers/languages';
 import type { Limiter } from '../limits/rate-limit';
 import { readSessionCookie } from '../session-cookies';
 import { permitInTime, type AcquirePermit } from '../limits/keyed-semaphore';
-import { languageOf } from './browser-choices';
-import { isOfCustomers } from './call';
+import { languageOf } from './preference-cookies';
+import { isCustomerPage } from './call';
 
 /** Rate limits of the pages. They apply before a page is built, because a refusal must cost far less than a page. */
 
@@ -21,7 +21,7 @@ export async function limitPageViews(ctx: Context, limiter: Limiter): Promise<vo
 
 /**
  * Counts a request of a customer's session by its cookie, without the database, and waits until the previous one ends.
- * @returns a function that ends the turn
+ * @returns a function that releases the permit
  * @throws OVER_LIMIT, CLIENT_GONE
  */
 export async function sessionPermit(
@@ -45,5 +45,5 @@ export function sendTooManyRequests(ctx: Context, error: unknown): void {
   if (!isCoded(error, 'OVER_LIMIT')) throw error;
   ctx.state.code = 'RATE_LIMITED';
   ctx.set('Retry-After', String(error.facts));
-  sendText(ctx, 429, CUSTOMERS[languageOf(ctx, isOfCustomers(ctx))].kit.errors.tooMany);
+  sendText(ctx, 429, CUSTOMERS[languageOf(ctx, isCustomerPage(ctx))].kit.errors.tooMany);
 }

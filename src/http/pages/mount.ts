@@ -2,13 +2,13 @@ import type Router from '@koa/router';
 import { notFound } from '../../operations/kit/failures';
 import type { RequestState } from '../context';
 import { createKeyedSemaphore } from '../limits/keyed-semaphore';
-import { answerPage, type Confirm } from './answer-page';
+import { answerPage, type StepUp } from './answer-page';
 import { doorRoutes } from './door';
-import { enterAsCustomer, enterAsOperator, enterOpen } from './enter';
+import { authenticateCustomer, authenticateOperator, allowAnonymous } from './authenticate';
 import { myRoutes } from './my/routes';
 import { operatorRoutes } from './operator/routes';
 import type { PageResponse, PageCall, PagesDependencies, Route } from './page';
-import { askToSignInAgain, ensureRecentSignIn } from './sign-in/again';
+import { stepUpPage, ensureRecentSignIn } from './sign-in/step-up';
 import { signInRoutes } from './sign-in/routes';
 
 /** The addresses of all pages and their access rules. `answer-page.tsx` has the steps of a request. */
@@ -19,7 +19,7 @@ export function mountPages(router: Router<RequestState>, dependencies: PagesDepe
   const mount = <Call extends PageCall>(
     routes: Route<Call>[],
     enter: (call: PageCall, route: Route<Call>) => Promise<Call | PageResponse>,
-    confirm?: Confirm<Call>,
+    confirm?: StepUp<Call>,
   ) => {
     for (const route of routes) {
       const paths = route.path === '/' ? ['/pages{/}'] : [`/pages${route.path}`];
@@ -27,13 +27,13 @@ export function mountPages(router: Router<RequestState>, dependencies: PagesDepe
         router.all(path, answerPage(route, enter, { ...dependencies, takeTurn }, confirm));
     }
   };
-  mount(signInRoutes, enterOpen);
+  mount(signInRoutes, allowAnonymous);
   const hasDoor = dependencies.settings.config.joomlaRoot !== undefined;
-  mount(hasDoor ? doorRoutes : doorRoutes.map(({ path }) => ({ path, ...LEADS_NOWHERE })), enterOpen);
-  mount(myRoutes.open, enterOpen);
-  mount(myRoutes.signedIn, enterAsCustomer);
-  mount(operatorRoutes, enterAsOperator, { recent: ensureRecentSignIn, ask: askToSignInAgain });
-  mount([NOWHERE], enterOpen);
+  mount(hasDoor ? doorRoutes : doorRoutes.map(({ path }) => ({ path, ...LEADS_NOWHERE })), allowAnonymous);
+  mount(myRoutes.open, allowAnonymous);
+  mount(myRoutes.signedIn, authenticateCustomer);
+  mount(operatorRoutes, authenticateOperator, { recent: ensureRecentSignIn, ask: stepUpPage });
+  mount([NOWHERE], allowAnonymous);
 }
 
 const nowhere = (): never => {

@@ -82,7 +82,7 @@ export type PageResponse =
 /** A redirect (303) to another page, by its path below `pages`, with a flash message. */
 export interface Redirect {
   to: string;
-  said?: FlashMessage;
+  flash?: FlashMessage;
 }
 
 export interface Route<Call extends PageCall> {
@@ -115,6 +115,6 @@ export function scopeOf({ scope }: Pick<Route<never>, 'scope'>, method: string):
 }
 
 /** Redirects to another page, with a flash message about the work that was done. */
-export function done(to: string, code?: FlashMessage['code'], ...values: string[]): Redirect {
-  return code === undefined ? { to } : { to, said: { code, values } };
+export function redirectWithFlash(to: string, code?: FlashMessage['code'], ...values: string[]): Redirect {
+  return code === undefined ? { to } : { to, flash: { code, values } };
 }

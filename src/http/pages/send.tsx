@@ -3,18 +3,18 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Child } from 'hono/jsx';
 import type { Context } from '../context';
-import { setFlash, takeFlash } from './browser-choices';
+import { setFlash, takeFlash } from './preference-cookies';
 import { csvFile } from './csv';
 import type { PageResponse, PageCall } from './page';
 import { ViewProvider, type View } from './view';
 
 /** Sends the answer of a route's handler. */
-export async function send(call: PageCall, answer: PageResponse): Promise<void> {
+export async function sendPageResponse(call: PageCall, answer: PageResponse): Promise<void> {
   const { ctx, view } = call;
   if ('sent' in answer) return;
   const base = view.to('');
   if ('to' in answer) {
-    if (answer.said) setFlash(ctx, answer.said, base);
+    if (answer.flash) setFlash(ctx, answer.flash, base);
     ctx.status = 303;
     ctx.set('Location', view.to(answer.to));
     return;
@@ -32,7 +32,7 @@ export async function send(call: PageCall, answer: PageResponse): Promise<void> 
     ctx.body = 'file' in answer ? answer.content : rows && Readable.from(csvFile(rows, view.t.csv));
     return;
   }
-  view.said = takeFlash(ctx, view.t, base);
+  view.flash = takeFlash(ctx, view.t, base);
   ctx.status = answer.status ?? 200;
   ctx.set('Content-Type', 'text/html; charset=utf-8');
   ctx.set('Vary', 'Accept-Encoding, Accept-Language, Cookie');

@@ -33,7 +33,7 @@ export interface View {
   /** the address of the seller's picture */
   logo: string | undefined;
   /** the flash message of the previous action */
-  said: FlashMessage | undefined;
+  flash: FlashMessage | undefined;
   now: Date;
 }
 

@@ -110,7 +110,7 @@ export function BarChart({
       {hasTable ? (
         <details class="raw">
           <summary>{t.common.sayWhat}</summary>
-          <Numbers {...numbers} what={what} caption={caption} />
+          <NumberTable {...numbers} what={what} caption={caption} />
         </details>
       ) : null}
     </>
@@ -196,7 +196,7 @@ interface TableNumbers {
 }
 
 /** A table of numbers, which keeps its rows and columns on a phone. @param what the title of the first column */
-export function Numbers({
+export function NumberTable({
   titles,
   rows,
   what,
@@ -241,7 +241,7 @@ const NAMES_WIDTH = 24;
 const DAY_WIDTH = (100 - NAMES_WIDTH) / 31;
 const ROW_HEIGHT = 18;
 const DAY_HEIGHT = 14;
-/** The shades for days with a value above 0. */
+/** The number of shades for days with a value above 0. */
 const SHADES = 4;
 
 /**
@@ -306,7 +306,7 @@ export function DayCalendar({
       </p>
       <details class="raw">
         <summary>{t.common.sayWhat}</summary>
-        <Numbers
+        <NumberTable
           titles={[series]}
           rows={days.map(({ day, value }) => ({ label: nameOf(day), values: [value] }))}
           what={what}

@@ -4,8 +4,8 @@ import { useView } from '../view';
 import { Document } from './document';
 import { Footer } from './footer';
 import { Mark } from './operator-page';
-import { Head } from './panel';
-import { SaidLine } from './said-line';
+import { PageHeader } from './panel';
+import { Toast } from './toast';
 
 /** The layout of a customer's page, with the seller's name and logo at the top. */
 export function CustomerPage({
@@ -49,8 +49,8 @@ export function CustomerPage({
       </header>
       <main id="main" tabindex={-1}>
         <div class={stack ? 'wrap narrow stack' : 'wrap narrow'}>
-          <SaidLine />
-          <Head title={heading} sub={sub} actions={actions} />
+          <Toast />
+          <PageHeader title={heading} sub={sub} actions={actions} />
           {children}
           <Footer
             preferences="/my/preferences"

@@ -14,7 +14,7 @@ export function Form({
   path,
   form,
   upload = false,
-  goesOn = false,
+  autoSubmit = false,
   kind,
   label,
   children,
@@ -23,7 +23,7 @@ export function Form({
   form: FormState;
   upload?: boolean;
   /** true if a script submits the form at once, unless the user returned to its page */
-  goesOn?: boolean | undefined;
+  autoSubmit?: boolean | undefined;
   kind?: string;
   label?: string;
   children: Child;
@@ -44,7 +44,7 @@ export function Form({
       action={to(path, upload ? { once: form.id } : {})}
       {...(kind === undefined ? {} : { class: kind })}
       {...(label === undefined ? {} : { 'aria-label': label })}
-      {...(goesOn ? { 'data-goes-on': '' } : {})}
+      {...(autoSubmit ? { 'data-auto-submit': '' } : {})}
       {...(upload ? { enctype: 'multipart/form-data', ...progress } : {})}
     >
       {upload ? null : <input type="hidden" name="once" value={form.id} />}
@@ -256,7 +256,7 @@ export function Checkbox({
 }
 
 /** A radio group: a choice of a few options that are all visible. */
-export function Choices({
+export function RadioGroup({
   form = useContext(FormContext),
   name,
   label,

@@ -113,7 +113,7 @@ export function Filters({
           </button>
           <div class="sheet" id="choices" popover="auto" role="group" aria-label={label} data-live-part>
             {choices.map((field) => (
-              <Choice field={field} path={path} query={query} />
+              <FilterMenu field={field} path={path} query={query} />
             ))}
           </div>
         </>
@@ -123,7 +123,7 @@ export function Filters({
 }
 
 /** A choice as a menu of links. A chosen value can be removed by another link next to it. */
-function Choice({
+function FilterMenu({
   field: { name, label, value = '', options = [], isOrder = false },
   path,
   query,
@@ -175,7 +175,7 @@ function Choice({
 }
 
 /** Links to ready filters of a list (saved views), each with the number of its rows. */
-export function Views({
+export function SavedViews({
   label,
   views,
 }: {
@@ -198,7 +198,7 @@ export function Views({
 }
 
 /** The message that a filter matches nothing, with a link to the whole list. */
-export function NoMatch({ path, children }: { path: string; children: string }) {
+export function NoResults({ path, children }: { path: string; children: string }) {
   const { t, to } = useView();
   return (
     <p>

@@ -25,7 +25,7 @@ export function FormPage({
   submit,
   busy,
   acts,
-  goesOn,
+  autoSubmit,
   back,
   below,
   children,
@@ -48,7 +48,7 @@ export function FormPage({
   submit: Child | undefined;
   busy?: string;
   /** true for one of several steps: a script submits it at once, unless the user returned to its page */
-  goesOn?: boolean;
+  autoSubmit?: boolean;
   /** further buttons */
   acts?: Child;
   /** the path of the back link; its text is "Back" unless a title is passed */
@@ -64,7 +64,7 @@ export function FormPage({
     <TitledPage title={title} {...page} sub={sub}>
       {above}
       <Panel id="form" kind="narrow">
-        <Form path={path} form={form} upload={upload} goesOn={goesOn}>
+        <Form path={path} form={form} upload={upload} autoSubmit={autoSubmit}>
           <div class="in form">
             <FormErrors form={form} />
             {about === undefined ? null : <p>{about}</p>}

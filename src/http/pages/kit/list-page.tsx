@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { TitledPage, type OperatorPageProps } from './operator-page';
 import { Panel } from './panel';
-import { Paging, Table, type PagingProps, type TableProps } from './table';
+import { Pagination, Table, type PaginationProps, type TableProps } from './table';
 
 /** A page that is one list: its filter, its table and its pagination. */
 export function ListPage<Row>({
@@ -34,7 +34,7 @@ export function ListPage<Row>({
     filter?: Child;
     /** active filters that the form has no field for */
     tags?: Child;
-    paging?: PagingProps;
+    paging?: PaginationProps;
     /** the bulk actions for the rows, which are replaced together with the rows */
     bar?: Child;
     /** the footer of the list's panel */
@@ -45,7 +45,7 @@ export function ListPage<Row>({
     <>
       {tags}
       <Table {...table} />
-      {paging === undefined ? null : <Paging {...paging} />}
+      {paging === undefined ? null : <Pagination {...paging} />}
       {bar}
     </>
   );

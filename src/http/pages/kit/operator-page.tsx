@@ -5,8 +5,8 @@ import { Document } from './document';
 import { Footer, Preferences } from './footer';
 import { LineIcon } from './icons';
 import type { LineIconName } from './line-icons';
-import { Face, Head } from './panel';
-import { SaidLine } from './said-line';
+import { Avatar, PageHeader } from './panel';
+import { Toast } from './toast';
 
 interface NavItem {
   path: string;
@@ -67,7 +67,7 @@ export function TitledPage({
 }) {
   return (
     <OperatorPage {...page}>
-      <Head title={heading ?? page.title} sub={sub} actions={actions} />
+      <PageHeader title={heading ?? page.title} sub={sub} actions={actions} />
       {children}
     </OperatorPage>
   );
@@ -77,13 +77,13 @@ export function TitledPage({
 export function OperatorPage({ title, nav, crumbs = [], about, children }: OperatorPageProps) {
   const { t, to, operator } = useView();
   const { common } = t;
-  const help = <Guide page={nav === undefined ? 'index' : ITEMS[nav].guide} />;
+  const help = <GuideLink page={nav === undefined ? 'index' : ITEMS[nav].guide} />;
   return (
     <Document title={`${title} · ${common.brand}`} kind={operator && 'frame'}>
       <a class="skip" href="#main">
         {common.skip}
       </a>
-      {operator && <Side nav={nav} />}
+      {operator && <Sidebar nav={nav} />}
       <header class={operator ? 'bar' : 'bar bar-my'}>
         {operator === undefined ? (
           <div class="wrap narrow">
@@ -100,13 +100,13 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
               <LineIcon name="menu" />
             </button>
             <Search about={about} />
-            <Account name={operator.name} />
+            <AccountMenu name={operator.name} />
           </>
         )}
       </header>
       <main id="main" tabindex={-1}>
         <div class={operator ? 'wrap' : 'wrap narrow'}>
-          <SaidLine />
+          <Toast />
           {crumbs.length === 0 ? null : (
             <p class="crumb">
               <LineIcon name="arrow-left" />
@@ -126,7 +126,7 @@ export function OperatorPage({ title, nav, crumbs = [], about, children }: Opera
           )}
         </div>
       </main>
-      {operator && <Keys />}
+      {operator && <ShortcutDialog />}
     </Document>
   );
 }
@@ -156,7 +156,7 @@ export function Mark({ name }: { name: string }) {
 }
 
 /** The navigation at the left. In a small window it is a drawer, which its button opens without script. */
-function Side({ nav }: { nav: NavName | undefined }) {
+function Sidebar({ nav }: { nav: NavName | undefined }) {
   const { t, to } = useView();
   return (
     <nav class="side" id="side" popover="auto" aria-label={t.common.pages}>
@@ -205,13 +205,13 @@ function Search({ about }: { about: string | undefined }) {
 }
 
 /** The account menu: theme, language, keys, and the sign-out. */
-function Account({ name }: { name: string }) {
+function AccountMenu({ name }: { name: string }) {
   const { t, to, format } = useView();
   const { common, kit } = t;
   return (
     <details class="menu account">
       <summary class="btn btn-plain btn-icon">
-        <Face name={name} />
+        <Avatar name={name} />
         <span class="visually-hidden">{common.account(name)}</span>
       </summary>
       <div class="pop">
@@ -236,7 +236,7 @@ function Account({ name }: { name: string }) {
 }
 
 /** The dialog with the keyboard shortcuts, which `?` opens. */
-function Keys() {
+function ShortcutDialog() {
   const { common } = useView().t;
   return (
     <dialog id="keys" aria-labelledby="keys-title">
@@ -265,7 +265,7 @@ function Keys() {
 }
 
 /** The link to the documentation, if it was built. */
-function Guide({ page }: { page: string }) {
+function GuideLink({ page }: { page: string }) {
   const { t, guide } = useView();
   const address = guide(page);
   return address === undefined ? null : <a href={address}>{t.common.guide}</a>;

@@ -32,19 +32,19 @@ export function Panel({
           {aside === undefined ? null : <span>{aside}</span>}
         </header>
       )}
-      {inside ? <Inside>{children}</Inside> : children}
+      {inside ? <PanelBody>{children}</PanelBody> : children}
       {footer === undefined ? null : <footer>{footer}</footer>}
     </section>
   );
 }
 
 /** The inner margin of a panel, for everything except tables and lists. */
-export function Inside({ children }: { children: Child }) {
+export function PanelBody({ children }: { children: Child }) {
   return <div class="in">{children}</div>;
 }
 
 /** The title of a page, with its actions. */
-export function Head({ title, sub, actions }: { title: Child; sub?: Child; actions?: Child }) {
+export function PageHeader({ title, sub, actions }: { title: Child; sub?: Child; actions?: Child }) {
   return (
     <div class="head">
       <div>
@@ -57,7 +57,7 @@ export function Head({ title, sub, actions }: { title: Child; sub?: Child; actio
 }
 
 /** A description list of labels and their values. Undefined facts are omitted. */
-export function Facts({ facts }: { facts: (readonly [term: string, value: Child] | undefined)[] }) {
+export function DescriptionList({ facts }: { facts: (readonly [term: string, value: Child] | undefined)[] }) {
   return (
     <dl class="facts">
       {facts
@@ -73,7 +73,7 @@ export function Facts({ facts }: { facts: (readonly [term: string, value: Child]
 }
 
 /** An avatar with the initials of a name: those of its first and last word that begins with a capital letter. */
-export function Face({ name }: { name: string }) {
+export function Avatar({ name }: { name: string }) {
   const words = name.split(/[^\p{L}\p{M}]+/u).filter(Boolean);
   const capitalized = words.filter((word) => /^\p{Lu}/u.test(word));
   const [first, ...others] = capitalized.length > 0 ? capitalized : words.slice(0, 1);

@@ -131,7 +131,7 @@ function classOf({ kind, phone }: Pick<Column<never>, 'kind' | 'phone'>): { clas
   return names === '' ? {} : { class: names };
 }
 
-export interface PagingProps {
+export interface PaginationProps {
   path: string;
   query: Record<string, string | undefined>;
   /** the cursor of the next page */
@@ -140,7 +140,7 @@ export interface PagingProps {
 }
 
 /** The pagination of a list: First and Next, because cursors only go forward. */
-export function Paging({ path, query, next, limit }: PagingProps) {
+export function Pagination({ path, query, next, limit }: PaginationProps) {
   const { t, to, format } = useView();
   if (next === null && query.after === undefined) return null;
   return (

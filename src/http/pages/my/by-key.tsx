@@ -13,8 +13,8 @@ import { Status } from '../kit/status';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { clientOf } from './customer';
-import { OtherKey } from './entry';
-import { AskLink, RenewLink, SignOut, State, UpgradeLink, type Ground } from './parts';
+import { OtherKeyForm } from './entry';
+import { SupportLink, RenewLink, SignOut, VerdictPanel, UpgradeLink, type VerdictKind } from './parts';
 import { Versions } from './versions';
 
 /**
@@ -40,9 +40,9 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
     return {
       page: (
         <CustomerPage title={my.title} action={<SignOut />} stack>
-          <State kind="warn" icon="clock" title={sentences.keyEnded({ endedAt: view.endedAt })} />
+          <VerdictPanel kind="warn" icon="clock" title={sentences.keyEnded({ endedAt: view.endedAt })} />
           {hasMail ? <AskForLink /> : null}
-          <OtherKey />
+          <OtherKeyForm />
         </CustomerPage>
       ),
     };
@@ -78,11 +78,11 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
             {refused}
           </NoteLine>
         )}
-        <State kind={kind} icon={icon} title={sentence}>
+        <VerdictPanel kind={kind} icon={icon} title={sentence}>
           {meaning === null ? null : <p>{meaning}</p>}
           {keyEndsAt === null ? null : <p>{sentences.keyEnds({ endsAt: keyEndsAt })}</p>}
-          <WayOut view={view} />
-        </State>
+          <VerdictActions view={view} />
+        </VerdictPanel>
         <Figures view={view} />
         {products.length === 0 ? (
           <Panel id="versions" title={my.versions}>
@@ -99,13 +99,13 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
         )}
         {hasMail ? <AskForLink /> : null}
         {standing.code === 'WITHDRAWN' ? null : <WhereItGoes entries={view.entries} />}
-        <OtherKey />
+        <OtherKeyForm />
       </CustomerPage>
     ),
   };
 }
 
-const LOOKS: Record<Entitlement['code'], [kind: Ground, icon: IconName]> = {
+const LOOKS: Record<Entitlement['code'], [kind: VerdictKind, icon: IconName]> = {
   ACTIVE: ['ok', 'yes'],
   FULL: ['warn', 'info'],
   EXPIRED: ['warn', 'clock'],
@@ -114,7 +114,7 @@ const LOOKS: Record<Entitlement['code'], [kind: Ground, icon: IconName]> = {
 };
 
 /** The links to renew, upgrade or contact the seller. Only the seller can explain a suspended or withdrawn licence. */
-function WayOut({
+function VerdictActions({
   view: { standing, renewUrl, supportUrl, upgradeUrl, expiresAt, nextPayment },
 }: {
   view: KeyView;
@@ -134,7 +134,7 @@ function WayOut({
         url={upgradeUrl}
         kind={standing.code === 'FULL' && needsHelp ? 'btn btn-primary' : 'btn'}
       />
-      {needsHelp ? <AskLink url={supportUrl} kind="btn" /> : null}
+      {needsHelp ? <SupportLink url={supportUrl} kind="btn" /> : null}
     </p>
   );
 }

@@ -2,18 +2,18 @@ import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
 import { NoteLine } from '../kit/note';
-import { Paging } from '../kit/table';
+import { Pagination } from '../kit/table';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
-import { byMail, clientOf } from './customer';
-import { OtherKey } from './entry';
-import { License } from './license';
-import { RenewLink, SignOut, State, UpgradeLink } from './parts';
-import { FindSite } from './sites';
+import { mailSessionRoute, clientOf } from './customer';
+import { OtherKeyForm } from './entry';
+import { LicensePanel } from './license';
+import { RenewLink, SignOut, VerdictPanel, UpgradeLink } from './parts';
+import { SiteSearchForm } from './sites';
 
 /** The page that a mailed one-time link opens: all licences of an e-mail address. */
 
-export const byMailRoute = byMail('/my/mail', { get: (call) => showByMail(call) });
+export const byMailRoute = mailSessionRoute('/my/mail', { get: (call) => showByMail(call) });
 
 const LIMIT = 25;
 
@@ -25,7 +25,7 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
   const { keySecret, downloads } = settings;
   const email = session.by === 'mail' ? session.email : '';
   const after = query.get('after') ?? undefined;
-  const part = { from: placeOf(after), limit: LIMIT };
+  const part = { from: offsetOf(after), limit: LIMIT };
   const { limitKey: network } = clientOf(ctx);
   const context = { now: at, packagesDir: downloads.packagesDir, network, keySecret };
   const { licenses, total, next, more } = await readByMail(db, email, part, context);
@@ -52,23 +52,31 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
             {refused}
           </NoteLine>
         )}
-        <NeedsYou licenses={licenses.filter(({ attention }) => attention !== null)} total={total.attention} />
-        {total.sites === 0 ? null : <FindSite />}
+        <ActionItems
+          licenses={licenses.filter(({ attention }) => attention !== null)}
+          total={total.attention}
+        />
+        {total.sites === 0 ? null : <SiteSearchForm />}
         {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
         {licenses.map((license) => (
-          <License license={license} />
+          <LicensePanel license={license} />
         ))}
-        <Paging path="/my/mail" query={{ after }} next={next === null ? null : String(next)} limit={LIMIT} />
+        <Pagination
+          path="/my/mail"
+          query={{ after }}
+          next={next === null ? null : String(next)}
+          limit={LIMIT}
+        />
         {more && next === null ? <p>{my.moreLicenses}</p> : null}
         <p class="small muted">{my.closes}</p>
-        <OtherKey />
+        <OtherKeyForm />
       </CustomerPage>
     ),
   };
 }
 
 /** Returns the offset of a page of the list (pagination); 0 if it is not a number. */
-function placeOf(after: string | undefined): number {
+function offsetOf(after: string | undefined): number {
   return after !== undefined && /^\d{1,4}$/.test(after) ? Number(after) : 0;
 }
 
@@ -76,7 +84,7 @@ function placeOf(after: string | undefined): number {
  * The action items at the top: licences that end soon, have ended or are full.
  * @param total their number on all pages
  */
-function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number }) {
+function ActionItems({ licenses, total }: { licenses: MyLicense[]; total: number }) {
   const { t, format } = useView();
   const [first] = licenses;
   if (first === undefined) return null;
@@ -84,14 +92,14 @@ function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number })
   const icon = isUrgent ? 'clock' : 'info';
   if (total === 1)
     return (
-      <State kind="warn" icon={icon} title={<Sentence license={first} />}>
+      <VerdictPanel kind="warn" icon={icon} title={<Sentence license={first} />}>
         <p>
           <Renewal license={first} />
         </p>
-      </State>
+      </VerdictPanel>
     );
   return (
-    <State kind="warn" icon={icon} title={t.my.attention(format.number(total))}>
+    <VerdictPanel kind="warn" icon={icon} title={t.my.attention(format.number(total))}>
       <ul>
         {licenses.map((license) => (
           <li>
@@ -102,7 +110,7 @@ function NeedsYou({ licenses, total }: { licenses: MyLicense[]; total: number })
           </li>
         ))}
       </ul>
-    </State>
+    </VerdictPanel>
   );
 }
 

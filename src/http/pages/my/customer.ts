@@ -9,7 +9,7 @@ import type { PageResponse, CustomerCall, PageCall, Route } from '../page';
 /** The session and the limits that all customers' pages share. */
 
 /** Returns this browser's customer session. 'ended' if it has expired or was ended. */
-export async function readCustomer({
+export async function readCustomerSession({
   ctx,
   db,
   at,
@@ -22,7 +22,7 @@ export async function readCustomer({
  * Counts a typed key, a link or a download in the bucket of downloads (rate limit).
  * @throws OperationError (RATE_LIMITED)
  */
-export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall): Promise<void> {
+export async function limitAsDownload({ ctx, limiter, licensing, at }: PageCall): Promise<void> {
   const { allowed, retryAfter, first } = await limiter('download', ctx.state.client.limitKey);
   if (allowed) return;
   // Record only a client's first refusal in a window, like the API.
@@ -41,7 +41,7 @@ export async function countInDownloads({ ctx, limiter, licensing, at }: PageCall
 }
 
 /** Returns the function that queues a mail about a change; undefined if mail is not set up. */
-export function queueOf({
+export function mailQueueOf({
   settings: { queueMail },
   at: now,
   view: { language },
@@ -65,7 +65,7 @@ type Handler<Call> = (call: Call, sent: URLSearchParams) => Promise<PageResponse
  * Returns a route for the session of a mailed link. A key's session is redirected to its own page, which shows no
  * sites.
  */
-export function byMail(
+export function mailSessionRoute(
   path: string,
   { get, post, hasDeadline }: { get?: Handler<MailCall>; post?: Handler<MailCall>; hasDeadline?: boolean },
 ): Route<CustomerCall> {
@@ -82,10 +82,10 @@ export function byMail(
 }
 
 /** Redirects to the licences, for a GET of an address whose page only answers a POST. */
-export const toLicenses = (): PageResponse => ({ to: '/my/mail' });
+export const redirectToLicenses = (): PageResponse => ({ to: '/my/mail' });
 
 /** Returns the thing. @throws OperationError (NOT_FOUND) if it does not exist or belongs to another customer */
-export function found<T>(thing: T | undefined): T {
+export function orNotFound<T>(thing: T | undefined): T {
   if (thing === undefined) throw notFound('licence');
   return thing;
 }

@@ -8,7 +8,7 @@ import { setPageHeaders } from '../headers';
 import type { PageResponse, CustomerCall, Route } from '../page';
 import { showByKey } from './by-key';
 import { showByMail } from './by-mail';
-import { clientOf, countInDownloads, found } from './customer';
+import { clientOf, limitAsDownload, orNotFound } from './customer';
 
 /**
  * Answers a download form like the API, with the same decision and log entry. A refusal shows the page again with the
@@ -18,13 +18,13 @@ export const downloadRoute: Route<CustomerCall> = {
   path: '/my/downloads',
   get: ({ session }) => ({ to: session.by === 'mail' ? '/my/mail' : '/my' }),
   async post(call, sent) {
-    await countInDownloads(call);
+    await limitAsDownload(call);
     const { ctx, session, licensing, settings } = call;
     const productId = toId(sent.get('product_id'));
     const version = fieldOf(sent, 'version') || undefined;
     const opener: Opener =
       session.by === 'key' ? session : { ...session, licenseId: toId(sent.get('license_id')) };
-    const decided = found(
+    const decided = orNotFound(
       await openMyDownload(
         licensing,
         settings.downloads.packagesDir,

@@ -5,20 +5,20 @@ import { findByTypedKey, findKeysAddress } from '../../../selfservice/by-key';
 import { notFound } from '../../../operations/kit/failures';
 import { clearSessionCookie, readSessionCookie, setSessionCookie } from '../../session-cookies';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type PageResponse, type PageCall, type Route } from '../page';
-import { countInDownloads, readCustomer } from './customer';
-import { Entry, OpenLink, UsedLink } from './entry';
+import { redirectWithFlash, type PageResponse, type PageCall, type Route } from '../page';
+import { limitAsDownload, readCustomerSession } from './customer';
+import { KeyEntryPage, CustomerLinkPage, InvalidLinkPage } from './entry';
 import { showByKey } from './by-key';
 
 /** The sign-in of customers: by a license key, or by a one-time link (magic link). */
 
 /** The longest key that is accepted: more than Joomla's field for a download key holds. */
-const LONGEST_KEY = 1_000;
+const MAX_KEY_LENGTH = 1_000;
 
 const start: Route<PageCall> = {
   path: '/my',
   async get(call) {
-    const session = await readCustomer(call);
+    const session = await readCustomerSession(call);
     if (session === 'ended') {
       clearSessionCookie(call.ctx, 'customer', call.isTrusted);
       return showEntry(call, formState(), true);
@@ -27,8 +27,8 @@ const start: Route<PageCall> = {
     return session === undefined ? showEntry(call, formState()) : showByKey({ ...call, session });
   },
   async post(call, sent) {
-    await countInDownloads(call);
-    const key = fieldOf(sent, 'key', LONGEST_KEY);
+    await limitAsDownload(call);
+    const key = fieldOf(sent, 'key', MAX_KEY_LENGTH);
     const typed = await findByTypedKey(call.db, key, call.at);
     if ('unknown' in typed) {
       const sentence = call.view.t.sentences.unknownKey({ length: typed.length });
@@ -54,16 +54,16 @@ const askForLink: Route<PageCall> = {
   async post(call, sent) {
     const { queueMail: queue } = call.settings;
     if (queue === undefined) throw notFound('page');
-    await countInDownloads(call);
+    await limitAsDownload(call);
     const isByKey = !sent.has('email');
     const email = isByKey ? await findAddress(call) : fieldOf(sent, 'email');
     await requestCustomerLink(call.db, email, { now: call.at, language: call.view.language, queue });
-    return done('/my', isByKey ? 'linkAskedByKey' : 'linkAsked');
+    return redirectWithFlash('/my', isByKey ? 'linkAskedByKey' : 'linkAsked');
   },
 };
 
 async function findAddress(call: PageCall): Promise<string> {
-  const session = await readCustomer(call);
+  const session = await readCustomerSession(call);
   return typeof session === 'object' && session.by === 'key'
     ? findKeysAddress(call.db, session.licenseId)
     : '';
@@ -74,7 +74,7 @@ const link: Route<PageCall> = {
   async get(call) {
     const code = call.path.code ?? '';
     const found = await findCode(call.db, 'customer', code, call.at);
-    return found === undefined ? refuseCode(call) : { page: <OpenLink code={code} /> };
+    return found === undefined ? refuseCode(call) : { page: <CustomerLinkPage code={code} /> };
   },
   async post(call) {
     const replaces = readSessionCookie(call.ctx, 'customer');
@@ -92,17 +92,17 @@ const signOut: Route<PageCall> = {
     const cookie = readSessionCookie(call.ctx, 'customer');
     if (cookie !== undefined) await endSession(call.db, 'customer', cookie, call.at);
     clearSessionCookie(call.ctx, 'customer', call.isTrusted);
-    return done('/my', 'signedOut');
+    return redirectWithFlash('/my', 'signedOut');
   },
 };
 
 export const enterRoutes = [start, askForLink, link, signOut];
 
 function showEntry({ query, settings }: PageCall, form: FormState, ended = query.get('why') === 'ended') {
-  return { page: <Entry form={form} hasMail={settings.queueMail !== undefined} ended={ended} /> };
+  return { page: <KeyEntryPage form={form} hasMail={settings.queueMail !== undefined} ended={ended} /> };
 }
 
 async function refuseCode(call: PageCall): Promise<PageResponse> {
-  await countInDownloads(call);
-  return { page: <UsedLink />, status: 404 };
+  await limitAsDownload(call);
+  return { page: <InvalidLinkPage />, status: 404 };
 }

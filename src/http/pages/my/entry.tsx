@@ -1,14 +1,22 @@
 import { CustomerPage } from '../kit/customer-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { NoteLine } from '../kit/note';
-import { Inside, Panel } from '../kit/panel';
+import { PanelBody, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 
 /** The pages of the customers' sign-in: by a key, or by a mailed one-time link. */
 
 /** The first page. @param hasMail true if a link can be requested @param ended true if the session has ended */
-export function Entry({ form, hasMail, ended }: { form: FormState; hasMail: boolean; ended: boolean }) {
+export function KeyEntryPage({
+  form,
+  hasMail,
+  ended,
+}: {
+  form: FormState;
+  hasMail: boolean;
+  ended: boolean;
+}) {
   const { t, to } = useView();
   const { key, link, title } = t.my;
   return (
@@ -50,20 +58,20 @@ export function KeyForm({ form }: { form: FormState }) {
 }
 
 /** The form for another key, on the pages of a session. */
-export function OtherKey() {
+export function OtherKeyForm() {
   const { key } = useView().t.my;
   return (
     <details class="panel fold">
       <summary>{key.other}</summary>
-      <Inside>
+      <PanelBody>
         <KeyForm form={formState()} />
-      </Inside>
+      </PanelBody>
     </details>
   );
 }
 
 /** The page of a one-time link. It changes nothing, because mail scanners open it too; its button uses the link. */
-export function OpenLink({ code }: { code: string }) {
+export function CustomerLinkPage({ code }: { code: string }) {
   const { link } = useView().t.my;
   return (
     <CustomerPage title={link.openTitle}>
@@ -76,7 +84,7 @@ export function OpenLink({ code }: { code: string }) {
 }
 
 /** The page for an invalid code, without showing whether it was used, has expired or never existed. */
-export function UsedLink() {
+export function InvalidLinkPage() {
   const { t, to } = useView();
   const { link } = t.my;
   return (

@@ -2,17 +2,17 @@ import type { Child } from 'hono/jsx';
 import { readMyKey } from '../../../selfservice/by-mail';
 import { newMyKey, revealMyKey } from '../../../selfservice/changes';
 import { toId } from '../../../operations/kit/request-params';
-import { attempt } from '../act';
+import { showFormOnRefusal } from '../submit';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { CustomerPage } from '../kit/customer-page';
-import { Choices, FormErrors, Submit } from '../kit/fields';
+import { RadioGroup, FormErrors, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
 import type { PageResponse } from '../page';
-import { byMail, found, queueOf, toLicenses, type MailCall } from './customer';
-import { titleOf } from './license';
+import { mailSessionRoute, orNotFound, mailQueueOf, redirectToLicenses, type MailCall } from './customer';
+import { licenseTitle } from './license';
 import { SignOut } from './parts';
-import { ToLicenses } from './sites';
+import { LicensesLink } from './sites';
 
 /**
  * Shows the whole key of a licence, or replaces it. Both keys are only in answers to a POST, so that no address
@@ -20,15 +20,18 @@ import { ToLicenses } from './sites';
  */
 
 export const keyRoutes = [
-  byMail('/my/licenses/:id/keys/:key/show', { get: toLicenses, post: show }),
-  byMail('/my/licenses/:id/keys/:key/new', { get: (call) => ask(call, formState()), post: replace }),
+  mailSessionRoute('/my/licenses/:id/keys/:key/show', { get: redirectToLicenses, post: show }),
+  mailSessionRoute('/my/licenses/:id/keys/:key/new', {
+    get: (call) => ask(call, formState()),
+    post: replace,
+  }),
 ];
 
 async function show(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at: now, settings, view } = call;
   const { keySecret } = settings;
   const [id, keyId] = [toId(path.id), toId(path.key)];
-  const shown = found(await revealMyKey(db, email, id, { keyId, keySecret, now }));
+  const shown = orNotFound(await revealMyKey(db, email, id, { keyId, keySecret, now }));
   const { keys } = view.t.my;
   if ('refused' in shown) {
     const why = shown.refused === 'KEY_ENDED' ? keys.ended : view.t.sentences.keyNotKept;
@@ -43,20 +46,20 @@ async function ask(
 ): Promise<PageResponse> {
   const [id, keyId] = [toId(path.id), toId(path.key)];
   const { keySecret } = settings;
-  const { license, key } = found(await readMyKey(db, email, id, keyId, { now, keySecret }));
+  const { license, key } = orNotFound(await readMyKey(db, email, id, keyId, { now, keySecret }));
   const { keys } = view.t.my;
   return {
     page: (
       <CustomerPage
         title={key.keyHint === null ? keys.askNoHint : keys.ask(key.keyHint)}
         action={<SignOut />}
-        sub={<span class="muted">{titleOf({ ...license, plan: license.plan.name })}</span>}
+        sub={<span class="muted">{licenseTitle({ ...license, plan: license.plan.name })}</span>}
       >
         <Panel id="new" inside>
           <FormErrors form={form} />
           <p>{keys.consequence}</p>
           <form method="post" action={view.to(`/my/licenses/${id}/keys/${keyId}/new`)}>
-            <Choices
+            <RadioGroup
               form={form}
               name="overlap"
               label={keys.stops}
@@ -83,17 +86,17 @@ function replace(call: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   const { db, email, path, at: now, settings, view } = call;
   const overlap = sent.get('overlap') === '14d' ? '14d' : undefined;
   const { keys } = view.t.my;
-  return attempt(
+  return showFormOnRefusal(
     call,
     sent,
     async () => {
-      const changed = found(
+      const changed = orNotFound(
         await newMyKey(db, email, toId(path.id), {
           keyId: toId(path.key),
           overlap,
           keySecret: settings.keySecret,
           now,
-          queue: queueOf(call),
+          queue: mailQueueOf(call),
         }),
       );
       if ('refused' in changed) return { page: <NoKey title={keys.made} why={keys.ended} />, status: 409 };
@@ -126,7 +129,7 @@ function NoKey({ title, why }: { title: string; why: string }) {
 
 function KeyPage({ title, children }: { title: string; children: Child }) {
   return (
-    <CustomerPage title={title} action={<SignOut />} sub={<ToLicenses />}>
+    <CustomerPage title={title} action={<SignOut />} sub={<LicensesLink />}>
       {children}
     </CustomerPage>
   );

@@ -1,18 +1,18 @@
 import type { MyKey, MyLicense } from '../../../selfservice/by-mail';
-import { Inside } from '../kit/panel';
+import { PanelBody } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
 import { useView } from '../view';
 import { tellStanding } from '../../../texts/customers/sentences';
-import { AskLink, DownloadButton, Meter, RenewLink, UpgradeLink } from './parts';
+import { SupportLink, DownloadButton, Meter, RenewLink, UpgradeLink } from './parts';
 import { SiteTable } from './site-table';
 
 /** The panel of one licence: its state, keys and newest sites. */
-export function License({ license }: { license: MyLicense }) {
+export function LicensePanel({ license }: { license: MyLicense }) {
   const { t, to, format } = useView();
   const { my } = t;
   const { id, keys, sites, slots, removals, activationType, attention, standing } = license;
-  const title = titleOf(license);
+  const title = licenseTitle(license);
   const { sentences } = t;
   const isLive = standing.code === 'ACTIVE' || standing.code === 'FULL';
   const hasNoRemoval = isLive && sites.total > 0 && removals.left === 0;
@@ -27,7 +27,7 @@ export function License({ license }: { license: MyLicense }) {
         </div>
         <StatusUntil license={license} />
       </header>
-      <Inside>
+      <PanelBody>
         {standing.code === 'SUSPENDED' || standing.code === 'WITHDRAWN' ? (
           <p>{tellStanding(sentences, standing, activationType).sentence}</p>
         ) : null}
@@ -55,10 +55,10 @@ export function License({ license }: { license: MyLicense }) {
           ) : null}
           <UpgradeLink url={license.upgradeUrl} kind="btn btn-sm" />
           {isLive && attention !== 'FULL' && !hasNoRemoval ? null : (
-            <AskLink url={license.supportUrl} kind="btn btn-sm" />
+            <SupportLink url={license.supportUrl} kind="btn btn-sm" />
           )}
         </div>
-      </Inside>
+      </PanelBody>
       {keys.length > 1 ? (
         <div>
           <Keys license={license} />
@@ -89,7 +89,7 @@ export function License({ license }: { license: MyLicense }) {
   );
 }
 
-export function titleOf({ product, plan }: { product: { name: string }; plan: string }): string {
+export function licenseTitle({ product, plan }: { product: { name: string }; plan: string }): string {
   return `${product.name} · ${plan}`;
 }
 
@@ -136,7 +136,7 @@ function Keys({ license }: { license: MyLicense }) {
   const { keys: texts } = t.my;
   return (
     <Table
-      caption={texts.caption(titleOf(license))}
+      caption={texts.caption(licenseTitle(license))}
       rows={license.keys}
       empty=""
       columns={[

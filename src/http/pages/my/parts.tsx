@@ -5,7 +5,7 @@ import { useView } from '../view';
 /** Small parts of the customer's pages. */
 
 /** The colour of a verdict: `ok` works, `warn` has ended or is full, `bad` is withdrawn, `off` is suspended. */
-export type Ground = 'ok' | 'warn' | 'bad' | 'off';
+export type VerdictKind = 'ok' | 'warn' | 'bad' | 'off';
 
 /** The sign-out button, for a shared computer. */
 export function SignOut() {
@@ -39,7 +39,7 @@ export function UpgradeLink({ url, kind }: { url: string | null; kind: string })
   );
 }
 
-export function AskLink({ url, kind }: { url: string | null; kind: string }) {
+export function SupportLink({ url, kind }: { url: string | null; kind: string }) {
   const { t } = useView();
   if (url === null) return null;
   return (
@@ -50,13 +50,13 @@ export function AskLink({ url, kind }: { url: string | null; kind: string }) {
 }
 
 /** The verdict at the top of a page, with its explanation. */
-export function State({
+export function VerdictPanel({
   kind,
   icon,
   title,
   children,
 }: {
-  kind: Ground;
+  kind: VerdictKind;
   icon: IconName;
   title: Child;
   children?: Child;

@@ -7,21 +7,26 @@ import { toId } from '../../../operations/kit/request-params';
 import { CustomerPage } from '../kit/customer-page';
 import { ButtonLink, Submit } from '../kit/fields';
 import { Panel } from '../kit/panel';
-import { done, type PageResponse } from '../page';
-import { byMail, found, queueOf, type MailCall } from './customer';
-import { AskLink, SignOut } from './parts';
-import { ToLicenses } from './sites';
+import { redirectWithFlash, type PageResponse } from '../page';
+import { mailSessionRoute, orNotFound, mailQueueOf, type MailCall } from './customer';
+import { SupportLink, SignOut } from './parts';
+import { LicensesLink } from './sites';
 
 /** Removes a site after a confirmation, because the customer may remove only a few within 30 days. */
 
-export const removeSiteRoute = byMail('/my/licenses/:id/sites/:site/remove', { get: ask, post: remove });
+export const removeSiteRoute = mailSessionRoute('/my/licenses/:id/sites/:site/remove', {
+  get: ask,
+  post: remove,
+});
 
 async function ask(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
   const { t, now } = view;
   const { sites } = t.my;
   const id = toId(path.id);
-  const { license, site, removals, followers } = found(await readMySite(db, email, id, toId(path.site), at));
+  const { license, site, removals, followers } = orNotFound(
+    await readMySite(db, email, id, toId(path.site), at),
+  );
   const { activationType } = license.plan;
   if (site.heldUntil !== null && site.heldUntil > at) return showHeld(call, site.heldUntil);
   const sentences = t.sentences;
@@ -57,7 +62,7 @@ async function ask(call: MailCall): Promise<PageResponse> {
 /** Shows that the site, or a staging site that would be removed with it, has an offline licence file. */
 async function showHeld(call: MailCall, heldUntil: Date): Promise<PageResponse> {
   const { db, email, path, at, view } = call;
-  const { license, site } = found(await readMySite(db, email, toId(path.id), toId(path.site), at));
+  const { license, site } = orNotFound(await readMySite(db, email, toId(path.id), toId(path.site), at));
   const { activationType } = license.plan;
   return notRemoved(call, { license, site }, view.t.sentences.siteHeld({ heldUntil, activationType }), 403);
 }
@@ -73,10 +78,10 @@ async function notRemoved(
   const title = view.t.my.sites.ask(inBothForms(site.identifier, license.plan.activationType));
   return {
     page: (
-      <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<ToLicenses />}>
+      <CustomerPage title={title} action={<SignOut />} help={supportUrl} sub={<LicensesLink />}>
         <p role="alert">{sentence}</p>
         <p class="acts">
-          <AskLink url={supportUrl} kind="btn" />
+          <SupportLink url={supportUrl} kind="btn" />
         </p>
       </CustomerPage>
     ),
@@ -86,11 +91,11 @@ async function notRemoved(
 
 async function remove(call: MailCall): Promise<PageResponse> {
   const { db, email, path, at: now, view } = call;
-  const changing = { now, queue: queueOf(call) };
-  const freed = found(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
+  const changing = { now, queue: mailQueueOf(call) };
+  const freed = orNotFound(await freeMySite(db, email, toId(path.id), toId(path.site), changing));
   if ('refused' in freed)
     return freed.refused === 'ACTIVATION_HELD' ? showHeld(call, freed.heldUntil) : ask(call);
-  return done(
+  return redirectWithFlash(
     '/my/mail',
     'mySiteRemoved',
     view.t.sentences.siteRemoved({ site: inBothForms(freed.freed, freed.activationType) }),

@@ -4,11 +4,11 @@ import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
 import { Panel } from '../kit/panel';
-import { Paging } from '../kit/table';
+import { Pagination } from '../kit/table';
 import type { Cell, CsvField } from '../csv';
 import type { PageResponse } from '../page';
 import { useView } from '../view';
-import { byMail, found, toLicenses, type MailCall } from './customer';
+import { mailSessionRoute, orNotFound, redirectToLicenses, type MailCall } from './customer';
 import { SignOut } from './parts';
 import { SiteTable } from './site-table';
 
@@ -17,20 +17,20 @@ import { SiteTable } from './site-table';
 const LIMIT = 50;
 
 export const siteRoutes = [
-  byMail('/my/sites', { get: toLicenses, post: findSite }),
-  byMail('/my/licenses/:id/sites', { get: (call) => showSites(call), post: filterSites }),
-  byMail('/my/licenses/:id/sites.csv', { get: downloadSites, hasDeadline: false }),
+  mailSessionRoute('/my/sites', { get: redirectToLicenses, post: findSite }),
+  mailSessionRoute('/my/licenses/:id/sites', { get: (call) => showSites(call), post: filterSites }),
+  mailSessionRoute('/my/licenses/:id/sites.csv', { get: downloadSites, hasDeadline: false }),
 ];
 
 async function findSite({ db, email, view: { t } }: MailCall, sent: URLSearchParams): Promise<PageResponse> {
   const text = fieldOf(sent, 'site');
-  if (text === '') return toLicenses();
+  if (text === '') return redirectToLicenses();
   const { items, more } = await findMySite(db, email, text);
   const texts = t.my.sites;
   return {
     page: (
-      <CustomerPage title={texts.found(text)} action={<SignOut />} stack sub={<ToLicenses />}>
-        <FindSite value={text} />
+      <CustomerPage title={texts.found(text)} action={<SignOut />} stack sub={<LicensesLink />}>
+        <SiteSearchForm value={text} />
         <Panel id="found">
           <SiteTable
             caption={texts.foundCaption}
@@ -59,7 +59,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
   const after = query.get('after') ?? undefined;
   // Show all matches on one page, because a filter by POST has no address for a next page.
   const page = q === undefined ? { after, limit: LIMIT } : { q, limit: MAX_FILTERED };
-  const { items, next, product, plan } = found(await listMySites(db, email, id, page));
+  const { items, next, product, plan } = orNotFound(await listMySites(db, email, id, page));
   const { sites } = t.my;
   const path = `/my/licenses/${id}/sites`;
   const license = `${product} · ${plan}`;
@@ -69,7 +69,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
         title={sites.title(license)}
         action={<SignOut />}
         stack
-        sub={<ToLicenses />}
+        sub={<LicensesLink />}
         actions={
           <a class="btn" href={to(`${path}.csv`)}>
             {t.kit.csv}
@@ -77,7 +77,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
         }
       >
         <Panel id="sites">
-          <FindSite path={path} value={q} />
+          <SiteSearchForm path={path} value={q} />
           <SiteTable
             caption={sites.caption(license)}
             sites={items}
@@ -94,7 +94,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
             }
           />
           {q === undefined ? (
-            <Paging path={path} query={{ after }} next={next} limit={LIMIT} />
+            <Pagination path={path} query={{ after }} next={next} limit={LIMIT} />
           ) : next === null ? null : (
             <p class="in small muted">{sites.foundMore}</p>
           )}
@@ -107,7 +107,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
 const MAX_FILTERED = 500;
 
 async function downloadSites({ db, email, path, view }: MailCall): Promise<PageResponse> {
-  const sites = found(await mySiteRows(db, email, toId(path.id)));
+  const sites = orNotFound(await mySiteRows(db, email, toId(path.id)));
   const { csvName } = view.t.my.sites;
   const { yes, no } = view.t.kit;
   async function* rows(): AsyncIterable<Cell[]> {
@@ -119,7 +119,7 @@ async function downloadSites({ db, email, path, view }: MailCall): Promise<PageR
 }
 
 /** The search form for a site. @param path the page of one licence's sites; by default, all licences are searched */
-export function FindSite({ path, value = '' }: { path?: string; value?: string | undefined }) {
+export function SiteSearchForm({ path, value = '' }: { path?: string; value?: string | undefined }) {
   const { t, to } = useView();
   const { find, filter } = t.my.sites;
   return (
@@ -150,7 +150,7 @@ export function FindSite({ path, value = '' }: { path?: string; value?: string |
   );
 }
 
-export function ToLicenses() {
+export function LicensesLink() {
   const { t, to } = useView();
   return <a href={to('/my/mail')}>{t.my.toLicenses}</a>;
 }

@@ -4,7 +4,7 @@ import { answerOperations } from '../../../operations/answers';
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import type { Reply } from '../../../support/reply';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
@@ -12,11 +12,11 @@ import { ButtonLink, Form, FormErrors, Submit, TextArea, TextField } from '../ki
 import { LineIcon } from '../kit/icons';
 import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { PageHeader, PanelBody, Panel } from '../kit/panel';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { AnswerLanguage } from './answer-language';
-import { aboutOf, crumbsOf, licenseOf, pathOf } from './license-call';
+import { licenseSubtitle, licenseBreadcrumbs, licenseOf, pathOf } from './license-call';
 
 /** A reply to a customer, with a preview before it is sent. */
 
@@ -33,7 +33,7 @@ export const answerRoutes: Route<OperatorCall>[] = [
 const pathFor = (license: License | undefined) =>
   license === undefined ? '/answer' : pathOf(license, '/answer');
 
-interface Written {
+interface MailDraft {
   to: string;
   subject: string;
   body: string;
@@ -47,7 +47,7 @@ async function showForm(
 ): Promise<PageResponse> {
   const { t } = call.view;
   const { answer: texts } = t;
-  const written = await writtenIn(call, form, license);
+  const written = await readDraft(call, form, license);
   const title = texts.title;
   const off = mailOffReason(call);
   return {
@@ -55,12 +55,12 @@ async function showForm(
       <OperatorPage
         title={title}
         nav={license === undefined ? undefined : 'licenses'}
-        crumbs={license === undefined ? [] : crumbsOf(license, t)}
+        crumbs={license === undefined ? [] : licenseBreadcrumbs(license, t)}
       >
-        <Head title={title} sub={license === undefined ? undefined : aboutOf(license, t)} />
+        <PageHeader title={title} sub={license === undefined ? undefined : licenseSubtitle(license, t)} />
         <div class="cols cols-2">
           <Panel id="answer" title={texts.write}>
-            <Inside>
+            <PanelBody>
               {off === undefined ? null : <NoteLine>{off}</NoteLine>}
               <Form path={pathFor(license)} form={form}>
                 <FormErrors form={form} />
@@ -87,7 +87,7 @@ async function showForm(
                   />
                 </p>
               </Form>
-            </Inside>
+            </PanelBody>
           </Panel>
           <Preview mail={written} from={senderOf(call)} />
         </div>
@@ -97,11 +97,11 @@ async function showForm(
 }
 
 /** The preview of the mail. */
-function Preview({ mail, from }: { mail: Written; from: string | undefined }) {
+function Preview({ mail, from }: { mail: MailDraft; from: string | undefined }) {
   const { answer: texts } = useView().t;
   return (
     <Panel id="preview" title={texts.preview}>
-      <Inside>
+      <PanelBody>
         <p>
           {from === undefined ? null : (
             <>
@@ -116,7 +116,7 @@ function Preview({ mail, from }: { mail: Written; from: string | undefined }) {
         <pre>
           <code>{mail.body}</code>
         </pre>
-      </Inside>
+      </PanelBody>
     </Panel>
   );
 }
@@ -126,11 +126,11 @@ function senderOf({ settings: { config } }: OperatorCall): string | undefined {
 }
 
 /** Returns the typed mail. Fills each missing field from the suggested reply of the licence. */
-async function writtenIn(
+async function readDraft(
   call: OperatorCall,
   { value }: FormState,
   license: License | undefined,
-): Promise<Written> {
+): Promise<MailDraft> {
   const typed = {
     to: value('to'),
     subject: value('subject'),
@@ -142,7 +142,7 @@ async function writtenIn(
   const ready =
     license === undefined || isWhole
       ? undefined
-      : await act(call, new URLSearchParams(), answerOperations.getLicenseAnswer, {
+      : await submitOperation(call, new URLSearchParams(), answerOperations.getLicenseAnswer, {
           path: { id: license.id },
           query: new URLSearchParams(asked === undefined ? {} : { language: asked }),
         });
@@ -161,7 +161,7 @@ async function work(
 ): Promise<PageResponse> {
   if (sent.get('do') !== 'send') return showForm(call, formState(sent), license);
   const to = sent.get('to')?.trim() ?? '';
-  await act(call, sent, answerOperations.sendAnswer, {
+  await submitOperation(call, sent, answerOperations.sendAnswer, {
     body: {
       ...(license === undefined ? {} : { license_id: license.id }),
       to,
@@ -170,7 +170,7 @@ async function work(
       body: sent.get('body') ?? '',
     },
   });
-  return done(license === undefined ? '/mails' : pathOf(license), 'answerSent', to);
+  return redirectWithFlash(license === undefined ? '/mails' : pathOf(license), 'answerSent', to);
 }
 
 function explain(
@@ -194,7 +194,7 @@ export function mailOffReason({ settings: { config }, view }: OperatorCall): str
 }
 
 /** A suggested reply, to copy, to change, or to take to the page that sends it. */
-export function ReadyAnswer({
+export function SuggestedReply({
   id,
   label,
   license,

@@ -24,18 +24,18 @@ export async function chosenProduct({
 }
 
 /** Returns the version that the update XML offers to Joomla once it is written; empty if it offers nothing. */
-export async function offeredVersion({ db }: OperatorCall, productId: number): Promise<string> {
+export async function versionInUpdateXml({ db }: OperatorCall, productId: number): Promise<string> {
   return (await listOfferedVersions(db, productId))[0] ?? '';
 }
 
 /** Returns the customer's instruction for where to enter a key of this product in Joomla. */
-export async function enterKeyOf({ db, view }: OperatorCall, productId: number): Promise<string> {
+export async function keyInstruction({ db, view }: OperatorCall, productId: number): Promise<string> {
   const entries = updateSites(await readCatalogue(db), productId);
   return view.t.common.enterKey(updateSiteNames(entries), entries.length === 1);
 }
 
 /** Returns the breadcrumbs of a page below a product. Without a product, returns those below the list of products. */
-export function productCrumbs(
+export function productBreadcrumbs(
   { t }: View,
   product?: Pick<Product, 'id' | 'name'>,
 ): [title: string, path: string][] {
@@ -44,7 +44,7 @@ export function productCrumbs(
 }
 
 /** Describes the entitlement of a plan, such as `5 sites, 1 year`. */
-export function grantsOf(
+export function planEntitlement(
   { t, format }: View,
   {
     activationType,
@@ -55,18 +55,18 @@ export function grantsOf(
   const { common } = t;
   const what = (activationLimit === 1 ? common.site : common.sites)(activationType);
   return t.licenses.issuePage.grants(
-    slotsInWords({ t, format }, activationLimit),
+    slotLimit({ t, format }, activationLimit),
     what,
-    runsFor({ t, format }, duration),
+    planDuration({ t, format }, duration),
   );
 }
 
 /** Formats a limit of slots; 0 is unlimited. */
-export function slotsInWords({ t, format }: Pick<View, 't' | 'format'>, limit: number): string {
+export function slotLimit({ t, format }: Pick<View, 't' | 'format'>, limit: number): string {
   return limit === 0 ? t.common.unlimited : format.number(limit);
 }
 
 /** Formats the duration of a plan's licences. */
-export function runsFor({ t, format }: Pick<View, 't' | 'format'>, duration: string | null): string {
+export function planDuration({ t, format }: Pick<View, 't' | 'format'>, duration: string | null): string {
   return duration === null ? t.common.lifetime : format.duration(duration);
 }

@@ -8,7 +8,7 @@ import { findProfile } from '../../../mail/customer-profile';
 import { customerDigest, findEmail, isCustomerDigest } from '../../../licensing/customer-email';
 import { describeRequests } from '../../../support/requests';
 import { invalid, notFound } from '../../../operations/kit/failures';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, Select, TextArea, TextField } from '../kit/fields';
@@ -16,9 +16,9 @@ import { FormPage } from '../kit/form-page';
 import type { CustomerLanguage } from '../../../texts/customers/languages';
 import { OperatorPage } from '../kit/operator-page';
 import { MoreMenu } from '../kit/more-menu';
-import { Facts, Head, Panel } from '../kit/panel';
-import { Paging, Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { DescriptionList, PageHeader, Panel } from '../kit/panel';
+import { Pagination, Table } from '../kit/table';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 import { listFailedMails } from '../../../mail/failed-mails';
@@ -60,7 +60,7 @@ export const customerRoutes: Route<OperatorCall>[] = [
     work: erase,
     explain: ({ view }, { error }) =>
       error.field === 'confirm' ? view.t.customers.erasePage.wrong : undefined,
-    gone: '/customers',
+    whenDeleted: '/customers',
   }),
 ];
 
@@ -95,7 +95,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
   return {
     page: (
       <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
-        <Head
+        <PageHeader
           title={name || customer}
           sub={name ? customer : undefined}
           actions={
@@ -117,7 +117,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
         <div class="cols cols-side">
           <aside class="stack" aria-label={customer}>
             <Panel id="facts" inside>
-              <Facts
+              <DescriptionList
                 facts={[
                   [t.customers.columns.email, customer],
                   name ? [t.customers.columns.name, name] : undefined,
@@ -145,7 +145,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
               caption={texts.licensesCaption(format.number(licenses.length))}
               empty={texts.noLicense}
             />
-            <Paging
+            <Pagination
               path={path}
               query={{ after: after === undefined ? undefined : String(after) }}
               next={next === null ? null : String(next)}
@@ -252,8 +252,10 @@ async function askToErase(call: OperatorCall, form: FormState, customer: string)
 async function erase(call: OperatorCall, sent: URLSearchParams, customer: string): Promise<PageResponse> {
   if (findEmail(sent.get('confirm') ?? '') !== customer)
     throw invalid('confirm', 'The address is another one.');
-  await act(call, sent, customerOperations.removeCustomer, { path: { customer: call.path.id ?? '' } });
-  return done('/customers', 'customerErased');
+  await submitOperation(call, sent, customerOperations.removeCustomer, {
+    path: { customer: call.path.id ?? '' },
+  });
+  return redirectWithFlash('/customers', 'customerErased');
 }
 
 async function showEdit(call: OperatorCall, form: FormState, customer: string): Promise<PageResponse> {
@@ -336,16 +338,16 @@ async function showNote(call: OperatorCall, form: FormState, customer: string): 
 }
 
 async function saveNote(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  const { id } = await act(call, sent, customerOperations.updateCustomer, {
+  const { id } = await submitOperation(call, sent, customerOperations.updateCustomer, {
     path: { customer: call.path.id ?? '' },
     body: { note: sent.get('note')?.trim() || null },
   });
-  return done(`/customers/${id}`, 'customerNoted');
+  return redirectWithFlash(`/customers/${id}`, 'customerNoted');
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const typed = (name: string) => sent.get(name)?.trim() ?? '';
-  const { id } = await act(call, sent, customerOperations.updateCustomer, {
+  const { id } = await submitOperation(call, sent, customerOperations.updateCustomer, {
     path: { customer: call.path.id ?? '' },
     body: {
       email: typed('email'),
@@ -354,7 +356,7 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<PageResp
       join: sent.get('join') === '1',
     },
   });
-  return done(`/customers/${id}`, 'customerChanged');
+  return redirectWithFlash(`/customers/${id}`, 'customerChanged');
 }
 
 /** The keys of the licences above, each identified by its last characters. */

@@ -2,7 +2,7 @@ import { asSort } from '../../../licensing/sorting';
 import { CUSTOMER_SORTS, listCustomerPage } from '../../../privacy/customer-list';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch, orderField } from '../kit/filters';
+import { Filters, NoResults, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 
@@ -17,7 +17,7 @@ export const customerListRoutes: Route<OperatorCall>[] = [
 ];
 
 /** The search text, the order and a cursor. */
-type Given = Partial<Record<'q' | 'after', string | undefined>> & {
+type ListParams = Partial<Record<'q' | 'after', string | undefined>> & {
   sort?: (typeof CUSTOMER_SORTS)[number] | undefined;
 };
 
@@ -25,7 +25,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = call.view;
   const texts = t.customers;
   const { columns } = texts;
-  const given = readGiven(call.query);
+  const given = readParams(call.query);
   const { q, sort } = given;
   const by = sort ?? 'customer';
   const { items, next } = await listPage(call, given, LIMIT);
@@ -55,7 +55,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
         caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
         sorting={{ path: '/customers', query: { q }, by }}
         rows={items}
-        empty={q === undefined ? noneYet : <NoMatch path="/customers">{texts.noMatch}</NoMatch>}
+        empty={q === undefined ? noneYet : <NoResults path="/customers">{texts.noMatch}</NoResults>}
         columns={[
           {
             title: columns.email,
@@ -77,12 +77,12 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
-function listPage({ db, at }: OperatorCall, { q, sort, after }: Given, limit: number) {
+function listPage({ db, at }: OperatorCall, { q, sort, after }: ListParams, limit: number) {
   return listCustomerPage(db, { q, sort }, { after, limit }, at);
 }
 
 function downloadList(call: OperatorCall): PageResponse {
-  const given = readGiven(call.query);
+  const given = readParams(call.query);
   const rows = csvRows(
     (after) => listPage(call, { ...given, after }, CSV_PAGE),
     ({ id, customer, licenses, next_end, name }) => ({ id, customer, licenses, next_end, name }),
@@ -91,7 +91,7 @@ function downloadList(call: OperatorCall): PageResponse {
   return { csv: call.view.t.customers.csvName, rows };
 }
 
-function readGiven(query: URLSearchParams): Given {
+function readParams(query: URLSearchParams): ListParams {
   const [q, after] = ['q', 'after'].map((name) => query.get(name)?.trim() || undefined);
   return { q, sort: asSort(CUSTOMER_SORTS, query.get('sort')), after };
 }

@@ -18,7 +18,7 @@ const LOOKS = {
 } as const;
 
 /** Returns the findings that need action, worst first. */
-export function worstOf(findings: Examined[]): Examined[] {
+export function findingsToAct(findings: Examined[]): Examined[] {
   return WORST_FIRST.flatMap((state) => findings.filter((one) => one.state === state));
 }
 
@@ -34,7 +34,7 @@ export function Summary({ findings }: { findings: Examined[] }) {
 async function showDoctor({ settings, view: { t, format, now } }: OperatorCall): Promise<PageResponse> {
   const findings = await settings.examine();
   const texts = t.system.doctor;
-  const worst = worstOf(findings);
+  const worst = findingsToAct(findings);
   const fine = findings.filter(({ state }) => state === 'ok');
   return {
     page: (

@@ -14,11 +14,11 @@ import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
-import { mailOffReason, ReadyAnswer } from './answer';
+import { mailOffReason, SuggestedReply } from './answer';
 import { CUSTOMER_LANGUAGES, CUSTOMERS, type CustomerLanguage } from '../../../texts/customers/languages';
-import { JoomlaSays } from './joomla-says';
+import { JoomlaErrors } from './joomla-errors';
 import { replyLanguageOf } from './license-why';
 import { LicenseTable } from './licenses';
 import { EntryLog, type ProductNames } from './request-table';
@@ -30,13 +30,13 @@ import { EntryLog, type ProductNames } from './request-table';
 /** The number of latest requests that a result is based on. */
 const LATEST = 20;
 /** The longest search text; the field on every page has the same limit. */
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 
 export const findRoutes: Route<OperatorCall>[] = [
   {
     path: '/find',
     scope: 'read',
-    get: () => ({ page: <Ask form={formState()} /> }),
+    get: () => ({ page: <SearchPage form={formState()} /> }),
     post: search,
   },
 ];
@@ -46,13 +46,13 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   const { operatorLanguage: language, format, t } = view;
   const about = sent.get('about')?.trim() ?? '';
   const refuse = (sentence: string, shown = sent): PageResponse => ({
-    page: <Ask form={formState(shown, { field: 'about', sentence })} />,
+    page: <SearchPage form={formState(shown, { field: 'about', sentence })} />,
     status: 400,
   });
   if (canonicalKey(about) === '') return refuse(t.search.nothingTyped);
   // Do not show the text again, because it may contain a key.
   const tooLong = () => refuse(t.search.tooLong, new URLSearchParams({ about: '' }));
-  if (about.length > LONGEST) return tooLong();
+  if (about.length > MAX_LENGTH) return tooLong();
   const { packagesDir, logDays } = settings;
   const options = { language, now: at, limit: LATEST, logDays, packagesDir, pageDays: true };
   const found = await searchByText(db, about, options).catch((error: unknown) => {
@@ -61,26 +61,26 @@ async function search(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   });
   if (found === undefined) return tooLong();
   if (found.kind === 'license')
-    return done(
+    return redirectWithFlash(
       `/licenses/${found.id}${found.key === null || found.key.ended ? '' : `?key=${found.key.id}`}`,
       found.key === null ? undefined : found.key.ended ? 'foundEndedKey' : 'foundOtherKey',
     );
   if (found.kind === 'orders') {
     const [only, ...others] = found.ids;
     const query = String(new URLSearchParams({ order: about }));
-    return done(others.length === 0 ? `/orders/${only}` : `/orders?${query}`);
+    return redirectWithFlash(others.length === 0 ? `/orders/${only}` : `/orders?${query}`);
   }
   if (found.kind === 'several') return showSeveral(view, about, found);
   const { answer } = found;
   const entries = requestHistory(groupFindings(answer), { language, now: at, zone: format.zone });
   const products: ProductNames = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
-  const ready = await answersTo(found, entries, call, about);
+  const ready = await suggestReplies(found, entries, call, about);
   const off = mailOffReason(call);
   return showNone(view, about, { ...found, entries, products, ready, off });
 }
 
 /** The suggested replies, first in the customer's language. */
-interface Ready {
+interface Suggestions {
   license: License | undefined;
   to: string | null;
   replies: { language: CustomerLanguage; reply: Reply }[];
@@ -89,12 +89,12 @@ interface Ready {
 /**
  * Suggests replies about an unknown key, an e-mail address without a licence, or the refused requests of an IP address.
  */
-async function answersTo(
+async function suggestReplies(
   { answer, licenses, of }: Extract<FindResult, { kind: 'none' }>,
   entries: HistoryEntry[],
   call: OperatorCall,
   about: string,
-): Promise<Ready | undefined> {
+): Promise<Suggestions | undefined> {
   const { at: now, settings } = call;
   // Suggest nothing for an IP address without a refused request, because its user has no problem to explain.
   if (of === 'other' || (of === 'address' && !entries.some(({ kind }) => kind === 'refused')))
@@ -126,7 +126,7 @@ async function answersTo(
   };
 }
 
-function Ask({ form }: { form: FormState }) {
+function SearchPage({ form }: { form: FormState }) {
   const { t } = useView();
   const texts = t.search;
   return (
@@ -221,7 +221,7 @@ function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: 
 interface NothingFound extends Extract<FindResult, { kind: 'none' }> {
   entries: HistoryEntry[];
   products: ProductNames;
-  ready: Ready | undefined;
+  ready: Suggestions | undefined;
   /** the reason why no mail can be sent; undefined if it can */
   off: string | undefined;
 }
@@ -290,7 +290,7 @@ function showNone(
                 <details class="fold" open={i === 0}>
                   <summary lang={language}>{CUSTOMERS[language].language.name}</summary>
                   <div class="in">
-                    <ReadyAnswer
+                    <SuggestedReply
                       id={`reply-${language}`}
                       label={`${texts.answerBody} (${CUSTOMERS[language].language.name})`}
                       license={ready.license}
@@ -307,7 +307,7 @@ function showNone(
           )}
           {answer.untraced.length === 0 || isKey ? null : (
             <Panel id="elsewhere">
-              <JoomlaSays />
+              <JoomlaErrors />
             </Panel>
           )}
         </div>

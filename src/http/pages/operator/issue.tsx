@@ -1,18 +1,18 @@
 import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { listMails, type Mail } from '../../../mail/queue';
 import { licenseOperations } from '../../../operations/licenses';
-import { actWithStatus, filled, type DataOf } from '../act';
+import { submitWithStatus, nonEmptyFields, type DataOf } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Checkbox, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { OperatorPage, TitledPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
-import { enterKeyOf, grantsOf } from './catalogue';
+import { keyInstruction, planEntitlement } from './catalogue';
 
 /**
  * Issues a licence manually. The response shows the key. Sending the form again returns the same licence (idempotency).
@@ -39,7 +39,7 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
     return {
       page: (
         <OperatorPage {...frame}>
-          <Head title={texts.title} />
+          <PageHeader title={texts.title} />
           <Panel id="none" inside>
             <p>{texts.noPlan}</p>
             <ButtonLink kind="primary" path="/start" label={texts.makePlan} />
@@ -59,7 +59,7 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
           value={query.get('plan_id') ?? ''}
           options={plans.map((plan) => ({
             value: plan.id,
-            label: `${names.get(plan.productId) ?? ''} · ${plan.name} (${grantsOf(view, plan)})`,
+            label: `${names.get(plan.productId) ?? ''} · ${plan.name} (${planEntitlement(view, plan)})`,
           }))}
         />
         <TextField name="customer" type="email" label={texts.customer} hint={texts.customerHint} />
@@ -87,25 +87,25 @@ async function showForm({ db, query, settings, view }: OperatorCall, form: FormS
 
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = {
-    ...filled(sent, 'plan_id', 'customer', 'reference', 'expires_at', 'activation_limit', 'key'),
+    ...nonEmptyFields(sent, 'plan_id', 'customer', 'reference', 'expires_at', 'activation_limit', 'key'),
     ...(sent.get('lifetime') === '1' ? { lifetime: true } : {}),
     ...(sent.get('send') === '1' ? { send: true } : {}),
-    ...(sent.get('count')?.trim() === '1' ? {} : filled(sent, 'count')),
+    ...(sent.get('count')?.trim() === '1' ? {} : nonEmptyFields(sent, 'count')),
   };
-  const { status, data } = await actWithStatus(call, sent, licenseOperations.issueLicense, { body });
+  const { status, data } = await submitWithStatus(call, sent, licenseOperations.issueLicense, { body });
   const licenses = [data].flat() as [Issued, ...Issued[]];
   const [first] = licenses;
   const { t, format } = call.view;
   const texts = t.licenses.issuePage;
   const isOne = licenses.length === 1;
-  // Without 201, the order already had its licence.
+  // Status 200 means that the order already had this licence.
   const isNew = status === 201;
   const ofOne = isNew ? texts.doneTitle : texts.doneAgain;
   const title = isOne ? ofOne : texts.doneMany(format.number(licenses.length));
   const isKept = call.settings.keySecret !== undefined;
   const about = first.license_key === null ? texts.notShown : isKept ? texts.kept : texts.notKept;
   const mail = (await listMails(call.db, first.id)).find(({ type }) => type === 'license_key');
-  const enterKey = await enterKeyOf(call, first.product_id);
+  const enterKey = await keyInstruction(call, first.product_id);
   return {
     page: (
       <TitledPage
@@ -129,7 +129,7 @@ async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageRes
 }
 
 /** Returns the day on which a licence had already ended when it was issued; undefined if it is still valid. */
-function endedOn({ format }: View, { status, expires_at }: Issued): string | undefined {
+function alreadyEndedOn({ format }: View, { status, expires_at }: Issued): string | undefined {
   return status === 'expired' && expires_at !== null ? format.day(new Date(expires_at)) : undefined;
 }
 
@@ -148,7 +148,7 @@ function OneIssued({
   const view = useView();
   const texts = view.t.licenses.issuePage;
   const { license_key: key, product, customer } = license;
-  const ended = endedOn(view, license);
+  const ended = alreadyEndedOn(view, license);
   const mails = { queued: texts.mailQueued, sent: texts.mailSent, failed: texts.mailFailed };
   return (
     <div class="stack">
@@ -180,13 +180,13 @@ function ManyIssued({ licenses, about }: { licenses: [Issued, ...Issued[]]; abou
   const view = useView();
   const { t, to } = view;
   const texts = t.licenses.issuePage;
-  const ended = endedOn(view, licenses[0]);
+  const ended = alreadyEndedOn(view, licenses[0]);
   return (
     <Panel id="many" title={texts.key1}>
-      <Inside>
+      <PanelBody>
         <p class="small muted">{about}</p>
         {ended === undefined ? null : <p>{texts.ended(ended)}</p>}
-      </Inside>
+      </PanelBody>
       <Table
         caption={texts.table}
         rows={licenses}

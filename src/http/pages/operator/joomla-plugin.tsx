@@ -1,6 +1,6 @@
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { TextField } from '../kit/fields';
@@ -22,14 +22,23 @@ export const joomlaPluginRoutes: Route<OperatorCall>[] = [
 ];
 
 async function giveDoor(call: OperatorCall): Promise<PageResponse> {
-  const { file_name, zip } = await act(call, new URLSearchParams(), joomlaDoorOperations.getJoomlaDoor);
+  const { file_name, zip } = await submitOperation(
+    call,
+    new URLSearchParams(),
+    joomlaDoorOperations.getJoomlaDoor,
+  );
   return { file: file_name, type: 'application/zip', content: Buffer.from(zip, 'base64') };
 }
 
 async function give(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const query = new URLSearchParams({ vendor: sent.get('vendor') ?? '' });
   const wanted = { path: { id: readId(call) }, query };
-  const { file_name, zip } = await act(call, sent, joomlaPluginOperations.getProductJoomlaPlugin, wanted);
+  const { file_name, zip } = await submitOperation(
+    call,
+    sent,
+    joomlaPluginOperations.getProductJoomlaPlugin,
+    wanted,
+  );
   return {
     file: file_name,
     type: 'application/zip',

@@ -6,14 +6,14 @@ import { MAX_METADATA_NAMES, readMetadata } from '../../../licensing/metadata';
 import { invalid, notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
-import { act, filled, type BodyOf, type Fields } from '../act';
+import { submitOperation, nonEmptyFields, type BodyOf, type FormInput } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Checkbox, Choices, Select, TextField, type Option } from '../kit/fields';
+import { Checkbox, RadioGroup, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
-import { grantsOf, slotsInWords } from './catalogue';
-import { canSendKey, formOf, licenseOf, pathOf, Reason } from './license-call';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
+import { planEntitlement, slotLimit } from './catalogue';
+import { canSendKey, licenseFormProps, licenseOf, pathOf, ReasonTextField } from './license-call';
 
 /** Actions that change a licence and can be reversed. */
 
@@ -46,9 +46,9 @@ function amend(
   call: OperatorCall,
   sent: URLSearchParams,
   { id }: License,
-  body: Fields<BodyOf<typeof licenseOperations.updateLicense>>,
+  body: FormInput<BodyOf<typeof licenseOperations.updateLicense>>,
 ) {
-  return act(call, sent, licenseOperations.updateLicense, { path: { id }, body });
+  return submitOperation(call, sent, licenseOperations.updateLicense, { path: { id }, body });
 }
 
 function stateRoute(
@@ -65,20 +65,23 @@ function stateRoute(
       return {
         page: (
           <FormPage
-            {...formOf(view, license, `/${change}`)}
+            {...licenseFormProps(view, license, `/${change}`)}
             title={texts.title}
             form={form}
             about={texts.about}
             submit={texts.submit}
           >
-            <Reason hint={hint} />
+            <ReasonTextField hint={hint} />
           </FormPage>
         ),
       };
     },
     async work(call, sent, license) {
-      await act(call, sent, operation, { path: { id: license.id }, body: filled(sent, 'reason') });
-      return done(pathOf(license), said);
+      await submitOperation(call, sent, operation, {
+        path: { id: license.id },
+        body: nonEmptyFields(sent, 'reason'),
+      });
+      return redirectWithFlash(pathOf(license), said);
     },
   });
 }
@@ -117,17 +120,17 @@ async function showRenew(
   return {
     page: (
       <FormPage
-        {...formOf(view, license, '/renew')}
+        {...licenseFormProps(view, license, '/renew')}
         title={texts.title}
         form={form}
         about={license.status === 'suspended' ? `${end} ${texts.suspended}` : end}
         submit={texts.submit}
         busy={texts.busy}
       >
-        <Choices name="how" label={texts.how} options={options} value={String(options[0]?.value)} />
+        <RadioGroup name="how" label={texts.how} options={options} value={String(options[0]?.value)} />
         {expiresAt === null ? null : <TextField name="for" label={texts.time} hint={texts.timeHint} />}
         <TextField name="until" type="date" label={texts.until} hint={texts.untilHint} />
-        <Reason />
+        <ReasonTextField />
       </FormPage>
     ),
   };
@@ -145,12 +148,12 @@ async function renew(call: OperatorCall, sent: URLSearchParams, license: License
     day: { until: sent.get('until')?.trim() ?? '' },
     life: { lifetime: true },
   };
-  const { paid_until } = await act(call, sent, licenseOperations.renewLicense, {
+  const { paid_until } = await submitOperation(call, sent, licenseOperations.renewLicense, {
     path: { id: license.id },
-    body: { ...how[chosen], ...filled(sent, 'reason') },
+    body: { ...how[chosen], ...nonEmptyFields(sent, 'reason') },
   });
-  if (typeof paid_until !== 'string') return done(pathOf(license), 'licenseRenewedForLife');
-  return done(pathOf(license), 'licenseRenewed', call.view.format.day(new Date(paid_until)));
+  if (typeof paid_until !== 'string') return redirectWithFlash(pathOf(license), 'licenseRenewedForLife');
+  return redirectWithFlash(pathOf(license), 'licenseRenewed', call.view.format.day(new Date(paid_until)));
 }
 
 /** Returns a sentence that names the choice to which a filled field belongs. */
@@ -171,11 +174,11 @@ async function showPlan(
   const products = new Map((await listCatalogue(db)).map(({ id, name }) => [id, name]));
   const isOwn = ({ productId }: Plan) => productId === license.product.id;
   const isAsked = form.failure?.reason === 'other-product';
-  const inWords = (plan: Plan) => `${plan.name} (${grantsOf(view, plan)})`;
+  const inWords = (plan: Plan) => `${plan.name} (${planEntitlement(view, plan)})`;
   return {
     page: (
       <FormPage
-        {...formOf(view, license, '/plan')}
+        {...licenseFormProps(view, license, '/plan')}
         title={texts.title}
         form={form}
         about={isOnly ? texts.one : texts.now(current ? inWords(current) : license.plan.name)}
@@ -213,14 +216,19 @@ async function changePlan(
     plan_id: sent.get('plan_id') ?? '',
     other_product: sent.get('other_product') === '1',
   });
-  return done(pathOf(license), 'licensePlan', plan, slotsInWords(call.view, activation_limit));
+  return redirectWithFlash(pathOf(license), 'licensePlan', plan, slotLimit(call.view, activation_limit));
 }
 
 function showSlots({ query, view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.slotsPage;
   return {
     page: (
-      <FormPage {...formOf(view, license, '/slots')} title={texts.title} form={form} submit={texts.submit}>
+      <FormPage
+        {...licenseFormProps(view, license, '/slots')}
+        title={texts.title}
+        form={form}
+        submit={texts.submit}
+      >
         <TextField
           name="activation_limit"
           inputmode="numeric"
@@ -241,14 +249,19 @@ async function changeSlots(
 ): Promise<PageResponse> {
   const given = sent.get('activation_limit')?.trim() ?? '';
   const { activation_limit } = await amend(call, sent, license, { activation_limit: given });
-  return done(pathOf(license), 'licenseSlots', slotsInWords(call.view, activation_limit));
+  return redirectWithFlash(pathOf(license), 'licenseSlots', slotLimit(call.view, activation_limit));
 }
 
 function showCustomer({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.customerPage;
   return {
     page: (
-      <FormPage {...formOf(view, license, '/customer')} title={texts.title} form={form} submit={texts.submit}>
+      <FormPage
+        {...licenseFormProps(view, license, '/customer')}
+        title={texts.title}
+        form={form}
+        submit={texts.submit}
+      >
         <TextField
           name="customer"
           type="email"
@@ -270,7 +283,11 @@ async function changeCustomer(
   const { customer, key_mailed: isSent } = await amend(call, sent, license, {
     customer: sent.get('customer')?.trim() ?? '',
   });
-  return done(pathOf(license), isSent ? 'orderCustomerSent' : 'licenseCustomer', String(customer));
+  return redirectWithFlash(
+    pathOf(license),
+    isSent ? 'orderCustomerSent' : 'licenseCustomer',
+    String(customer),
+  );
 }
 
 /** Empty rows for new names, in addition to the existing names. */
@@ -283,7 +300,7 @@ function showNote({ view }: OperatorCall, form: FormState, license: License): Pa
   return {
     page: (
       <FormPage
-        {...formOf(view, license, '/note')}
+        {...licenseFormProps(view, license, '/note')}
         title={texts.title}
         form={form}
         about={texts.about}
@@ -337,7 +354,7 @@ async function saveNote(call: OperatorCall, sent: URLSearchParams, license: Lice
   ]);
   const metadata = Object.fromEntries(rows.filter(([name]) => name !== '')) as Record<string, string | null>;
   await amend(call, sent, license, { metadata });
-  return done(pathOf(license), 'licenseNote');
+  return redirectWithFlash(pathOf(license), 'licenseNote');
 }
 
 /** Returns the licence. @throws OperationError (404) also if the licence's key cannot be mailed */
@@ -352,7 +369,7 @@ function showSend({ view }: OperatorCall, form: FormState, license: License): Pa
   return {
     page: (
       <FormPage
-        {...formOf(view, license, '/send-key')}
+        {...licenseFormProps(view, license, '/send-key')}
         title={texts.title}
         form={form}
         about={texts.about(license.customer ?? view.t.licenses.noCustomer)}
@@ -363,6 +380,6 @@ function showSend({ view }: OperatorCall, form: FormState, license: License): Pa
 }
 
 async function sendKey(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
-  await act(call, sent, mailOperations.sendLicenseMail, { path: { id: license.id }, body: {} });
-  return done(pathOf(license), 'licenseKeySent', license.customer ?? '');
+  await submitOperation(call, sent, mailOperations.sendLicenseMail, { path: { id: license.id }, body: {} });
+  return redirectWithFlash(pathOf(license), 'licenseKeySent', license.customer ?? '');
 }

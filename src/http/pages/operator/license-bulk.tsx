@@ -4,7 +4,7 @@ import { findLicensesByIds, type License } from '../../../licensing/licenses';
 import { licenseJson } from '../../../licensing/views';
 import { licenseOperations } from '../../../operations/licenses';
 import { mailOperations } from '../../../operations/mails';
-import { act, attempt, filled, refusalOf } from '../act';
+import { submitOperation, showFormOnRefusal, nonEmptyFields, refusalOf } from '../submit';
 import { csvRows } from '../csv';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
@@ -13,8 +13,8 @@ import { ListPage } from '../kit/list-page';
 import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
-import { canSendKey, licenseName, pathOf, Reason } from './license-call';
-import { LICENSE_FIELD, LIST_FIELD, MAX_FOUND } from './license-select';
+import { canSendKey, licenseName, pathOf, ReasonTextField } from './license-call';
+import { LICENSE_FIELD, LIST_FIELD, MAX_SELECTED } from './license-select';
 import { findWholeList, LicenseTable } from './licenses';
 
 /**
@@ -25,11 +25,11 @@ import { findWholeList, LicenseTable } from './licenses';
 
 export const licenseBulkRoutes: Route<OperatorCall>[] = [
   // Set no deadline, because each licence has its own transaction.
-  { path: '/licenses/bulk', get: showDone, post: choose, needsNoRecentSignIn: true, hasDeadline: false },
+  { path: '/licenses/bulk', get: showResult, post: choose, needsNoRecentSignIn: true, hasDeadline: false },
   ...(['suspend', 'mail'] as const).map((action): Route<OperatorCall> => ({
     path: `/licenses/bulk/${action}`,
     get: () => ({ to: '/licenses' }),
-    post: (call, sent) => perform(call, sent, action),
+    post: (call, sent) => performBulkAction(call, sent, action),
     needsNoRecentSignIn: true,
     hasDeadline: false,
   })),
@@ -38,12 +38,12 @@ export const licenseBulkRoutes: Route<OperatorCall>[] = [
 /** The number of rows of the list, and of the tables here. */
 const MAX_SHOWN = 50;
 /** Licences in one request. A proxy waits one minute for it. */
-const AT_ONCE = 250;
-const SIDE_BY_SIDE = 4;
+const BATCH_SIZE = 250;
+const CONCURRENCY = 4;
 /** The form field with the selected licences: their ids with the revisions that were shown, such as `12:3 14:1`. */
 const SELECTED_FIELD = 'selected';
 
-type Action = 'suspend' | 'mail';
+type BulkAction = 'suspend' | 'mail';
 
 async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { at, view } = call;
@@ -52,10 +52,12 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
   const isWhole = sent.get('found') === '1';
   // The whole list has its own CSV file.
   if (isWhole && action === 'export') return { to: list.replace('/licenses', '/licenses.csv') };
-  const licenses = isWhole ? await findWholeList(call, queryIn(sent), MAX_FOUND) : await onPage(call, sent);
+  const licenses = isWhole
+    ? await findWholeList(call, queryIn(sent), MAX_SELECTED)
+    : await selectedOnPage(call, sent);
   if (licenses === undefined)
-    return { to: list, said: { code: 'licensesTooMany', values: [view.format.number(MAX_FOUND)] } };
-  if (licenses.length === 0) return { to: list, said: { code: 'licensesNone', values: [] } };
+    return { to: list, flash: { code: 'licensesTooMany', values: [view.format.number(MAX_SELECTED)] } };
+  if (licenses.length === 0) return { to: list, flash: { code: 'licensesNone', values: [] } };
   if (action === 'export') {
     const rows = csvRows(
       () => Promise.resolve({ items: licenses, next: null }),
@@ -66,7 +68,11 @@ async function choose(call: OperatorCall, sent: URLSearchParams): Promise<PageRe
     );
     return { csv: view.t.licenses.bulk.csvName, rows };
   }
-  return ask(call, formState(), { action: action === 'mail' ? 'mail' : 'suspend', licenses, list });
+  return confirmBulkAction(call, formState(), {
+    action: action === 'mail' ? 'mail' : 'suspend',
+    licenses,
+    list,
+  });
 }
 
 /** Returns the query of the list's page from which the form was sent. */
@@ -81,23 +87,23 @@ function listIn(sent: URLSearchParams): string {
 }
 
 /** Returns the selected licences: those with a ticked box, or all on the page. */
-function onPage({ db }: OperatorCall, sent: URLSearchParams): Promise<License[]> {
+function selectedOnPage({ db }: OperatorCall, sent: URLSearchParams): Promise<License[]> {
   const ticked = [...sent.keys()].filter((name) => name.startsWith(LICENSE_FIELD));
   const ids =
     sent.get('all') === '1'
       ? (sent.get('page') ?? '').split(' ')
       : ticked.map((name) => name.slice(LICENSE_FIELD.length));
-  return named(db, ids, MAX_SHOWN);
+  return licensesByIds(db, ids, MAX_SHOWN);
 }
 
 /** Returns the shown revisions by licence id. */
 function selectedIn(sent: URLSearchParams): [id: string, revision: string][] {
   const written = [...(sent.get(SELECTED_FIELD) ?? '').matchAll(/(\d+):(\d+)/g)];
-  return written.slice(0, MAX_FOUND).map(([, id, revision]) => [id as string, revision as string]);
+  return written.slice(0, MAX_SELECTED).map(([, id, revision]) => [id as string, revision as string]);
 }
 
 /** Returns the licences with these ids, in the order of the ids. */
-async function named(db: OperatorCall['db'], ids: string[], most: number): Promise<License[]> {
+async function licensesByIds(db: OperatorCall['db'], ids: string[], most: number): Promise<License[]> {
   const numbers = [...new Set(ids.filter((id) => /^[1-9]\d{0,14}$/.test(id)).map(Number))].slice(0, most);
   const licenses = await inChunks(numbers, (some) => findLicensesByIds(db, some));
   const found = new Map(licenses.map((one) => [one.id, one]));
@@ -105,10 +111,10 @@ async function named(db: OperatorCall['db'], ids: string[], most: number): Promi
 }
 
 /** Returns the reason for which an action skips a licence; undefined if it does not. */
-function stays(
+function skipReason(
   call: OperatorCall,
   license: License,
-  action: Action,
+  action: BulkAction,
 ): 'suspended' | 'final' | 'unmailable' | undefined {
   const status = liveStatus(license, call.at);
   if (isTerminalStatus(status)) return 'final';
@@ -116,18 +122,22 @@ function stays(
   return allowedTransitions(status).includes('suspend') ? undefined : 'suspended';
 }
 
-interface Asked {
-  action: Action;
+interface BulkSelection {
+  action: BulkAction;
   licenses: License[];
   /** the path of the list, for the back link */
   list: string;
 }
 
 /** Shows the confirmation page, with the consequences of an action. */
-function ask(call: OperatorCall, form: FormState, { action, licenses, list }: Asked): PageResponse {
+function confirmBulkAction(
+  call: OperatorCall,
+  form: FormState,
+  { action, licenses, list }: BulkSelection,
+): PageResponse {
   const { t, format } = call.view;
   const texts = t.licenses.bulk;
-  const left = new Map(licenses.map((one) => [one.id, stays(call, one, action)]));
+  const left = new Map(licenses.map((one) => [one.id, skipReason(call, one, action)]));
   const count = [...left.values()].filter((why) => why === undefined).length;
   const because = (['suspended', 'final', 'unmailable'] as const).flatMap((why) => {
     const many = [...left.values()].filter((one) => one === why).length;
@@ -183,28 +193,28 @@ function ask(call: OperatorCall, form: FormState, { action, licenses, list }: As
             .map(({ id, revision }) => `${id}:${revision}`)
             .join(' ')}
         />
-        {action === 'suspend' && count > 0 ? <Reason hint={t.license.reasonSuspend} /> : null}
+        {action === 'suspend' && count > 0 ? <ReasonTextField hint={t.license.reasonSuspend} /> : null}
       </FormPage>
     ),
   };
 }
 
 /** The progress until now, which the form of the next step contains. */
-interface Outcome {
+interface BulkProgress {
   done: number;
   /** the number of skipped licences; `named` has the first of them */
   left: number;
   named: number[];
 }
 
-function outcomeIn(sent: URLSearchParams): Outcome {
+function readProgress(sent: URLSearchParams): BulkProgress {
   const count = (name: string) =>
-    Math.min(MAX_FOUND, Number(/^\d{1,5}$/.exec(sent.get(name) ?? '')?.[0] ?? 0));
+    Math.min(MAX_SELECTED, Number(/^\d{1,5}$/.exec(sent.get(name) ?? '')?.[0] ?? 0));
   const ids = (sent.get('named') ?? '').split(' ').filter((id) => /^[1-9]\d{0,14}$/.test(id));
   return { done: count('count'), left: count('left'), named: ids.map(Number) };
 }
 
-function outcomeFields({ done, left, named }: Outcome): Record<string, string> {
+function progressFields({ done, left, named }: BulkProgress): Record<string, string> {
   return {
     count: String(done),
     ...(left > 0 && { left: String(left), named: named.slice(0, MAX_SHOWN).join(' ') }),
@@ -214,23 +224,27 @@ function outcomeFields({ done, left, named }: Outcome): Record<string, string> {
 /**
  * Performs the action for the next licences, and skips those that were changed since. A page continues with the others.
  */
-async function perform(call: OperatorCall, sent: URLSearchParams, action: Action): Promise<PageResponse> {
+async function performBulkAction(
+  call: OperatorCall,
+  sent: URLSearchParams,
+  action: BulkAction,
+): Promise<PageResponse> {
   const asked = selectedIn(sent);
-  const seen = new Map(asked.slice(0, AT_ONCE));
-  const rest = asked.slice(AT_ONCE);
-  return attempt(
+  const seen = new Map(asked.slice(0, BATCH_SIZE));
+  const rest = asked.slice(BATCH_SIZE);
+  return showFormOnRefusal(
     call,
     sent,
     async () => {
-      const { done, left, named: names } = outcomeIn(sent);
-      const licenses = await named(call.db, [...seen.keys()], AT_ONCE);
+      const { done, left, named: names } = readProgress(sent);
+      const licenses = await licensesByIds(call.db, [...seen.keys()], BATCH_SIZE);
       const changed: number[] = [];
-      await sideBySide(licenses, async (license) => {
+      await forEachConcurrently(licenses, async (license) => {
         const isAsItWas = seen.get(String(license.id)) === String(license.revision);
         // Try a suspended licence too. After a double click, the first click suspended it, and its response is returned
         // again. If another operator suspended it, the operation refuses.
         const isSuspended = action === 'suspend' && license.status === 'suspended';
-        if (!((isAsItWas || isSuspended) && (await doOne(call, sent, action, license))))
+        if (!((isAsItWas || isSuspended) && (await performOne(call, sent, action, license))))
           changed.push(license.id);
       });
       const outcome = {
@@ -238,41 +252,41 @@ async function perform(call: OperatorCall, sent: URLSearchParams, action: Action
         left: left + changed.length,
         named: [...names, ...changed.sort((a, b) => b - a)],
       };
-      if (rest.length > 0) return goOn(call, sent, action, rest, outcome);
-      const result = { did: action, ...outcomeFields(outcome), [LIST_FIELD]: sent.get(LIST_FIELD) ?? '' };
+      if (rest.length > 0) return showProgress(call, sent, action, rest, outcome);
+      const result = { did: action, ...progressFields(outcome), [LIST_FIELD]: sent.get(LIST_FIELD) ?? '' };
       return { to: `/licenses/bulk?${String(new URLSearchParams(result))}` };
     },
     async (form) =>
-      ask(call, form, {
+      confirmBulkAction(call, form, {
         action,
-        licenses: await named(call.db, [...seen.keys(), ...rest.map(([id]) => id)], MAX_FOUND),
+        licenses: await licensesByIds(call.db, [...seen.keys(), ...rest.map(([id]) => id)], MAX_SELECTED),
         list: listIn(sent),
       }),
   );
 }
 
-async function sideBySide<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const waiting = [...items];
   const worker = async () => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one);
   };
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
 /** Shows the progress. The script submits the form of the next step at once. */
-function goOn(
+function showProgress(
   call: OperatorCall,
   sent: URLSearchParams,
-  action: Action,
+  action: BulkAction,
   rest: [id: string, revision: string][],
-  outcome: Outcome,
+  outcome: BulkProgress,
 ): PageResponse {
   const { t, format } = call.view;
   const texts = t.licenses.bulk;
   const passed = outcome.done + outcome.left;
   const fields = {
-    ...outcomeFields(outcome),
-    ...filled(sent, 'reason'),
+    ...progressFields(outcome),
+    ...nonEmptyFields(sent, 'reason'),
     [LIST_FIELD]: sent.get(LIST_FIELD) ?? '',
     [SELECTED_FIELD]: rest.map((one) => one.join(':')).join(' '),
   };
@@ -288,7 +302,7 @@ function goOn(
         form={formState(undefined, undefined, sent.get('once') || undefined)}
         about={texts.goesOn(format.number(rest.length))}
         submit={texts.goOn}
-        goesOn
+        autoSubmit
         busy={texts.goingOn}
         back={[texts.stopHere, list]}
       >
@@ -301,10 +315,10 @@ function goOn(
 }
 
 /** Performs the action for one licence. @returns false if the licence has just been changed */
-async function doOne(
+async function performOne(
   call: OperatorCall,
   sent: URLSearchParams,
-  action: Action,
+  action: BulkAction,
   { id }: License,
 ): Promise<boolean> {
   // Give each licence its own one-time id (idempotency key), so that a second click repeats nothing.
@@ -312,8 +326,11 @@ async function doOne(
   const once = new URLSearchParams({ once: given === '' ? '' : `${given}-${id}` });
   try {
     if (action === 'suspend')
-      await act(call, once, licenseOperations.suspendLicense, { path: { id }, body: filled(sent, 'reason') });
-    else await act(call, once, mailOperations.sendLicenseMail, { path: { id }, body: {} });
+      await submitOperation(call, once, licenseOperations.suspendLicense, {
+        path: { id },
+        body: nonEmptyFields(sent, 'reason'),
+      });
+    else await submitOperation(call, once, mailOperations.sendLicenseMail, { path: { id }, body: {} });
     return true;
   } catch (error) {
     if (refusalOf(error, sent)?.status !== 409) throw error;
@@ -322,15 +339,15 @@ async function doOne(
 }
 
 /** Shows the result, with the skipped licences. */
-async function showDone(call: OperatorCall): Promise<PageResponse> {
+async function showResult(call: OperatorCall): Promise<PageResponse> {
   const { t, format } = call.view;
   const { query } = call;
   const texts = t.licenses.bulk;
   const did = query.get('did');
   if (did !== 'suspend' && did !== 'mail') return { to: '/licenses' };
-  const outcome = outcomeIn(query);
+  const outcome = readProgress(query);
   const count = outcome.done;
-  const left = await named(call.db, outcome.named.map(String), MAX_SHOWN);
+  const left = await licensesByIds(call.db, outcome.named.map(String), MAX_SHOWN);
   const title = (did === 'suspend' ? texts.suspendedTitle : texts.mailedTitle)(count, format.number(count));
   return {
     page: (

@@ -22,7 +22,7 @@ export function licenseName({ id, customer, reference }: License, t: Texts): str
 }
 
 /** Returns the subtitle of a licence's pages: its name, product and plan. */
-export function aboutOf(license: License, t: Texts): string {
+export function licenseSubtitle(license: License, t: Texts): string {
   return [licenseName(license, t), license.product.name, license.plan.name].join(' · ');
 }
 
@@ -32,7 +32,7 @@ export function pathOf({ id }: { id: number }, rest = ''): string {
 }
 
 /** Returns the breadcrumbs of a page below a licence. */
-export function crumbsOf(license: License, t: Texts): [title: string, path: string][] {
+export function licenseBreadcrumbs(license: License, t: Texts): [title: string, path: string][] {
   return [
     [t.licenses.title, '/licenses'],
     [licenseName(license, t), pathOf(license)],
@@ -40,18 +40,18 @@ export function crumbsOf(license: License, t: Texts): [title: string, path: stri
 }
 
 /** Returns the properties that all form pages of a licence share. @param rest the path below the licence's page */
-export function formOf({ t }: View, license: License, rest: string) {
+export function licenseFormProps({ t }: View, license: License, rest: string) {
   return {
     nav: 'licenses',
-    crumbs: crumbsOf(license, t),
-    sub: aboutOf(license, t),
+    crumbs: licenseBreadcrumbs(license, t),
+    sub: licenseSubtitle(license, t),
     path: pathOf(license, rest),
     back: pathOf(license),
   } as const;
 }
 
 /** The field for the reason of a change, which the history stores. */
-export function Reason({ hint }: { hint?: string | undefined }) {
+export function ReasonTextField({ hint }: { hint?: string | undefined }) {
   const { t } = useView();
   return <TextField name="reason" label={t.license.reason} hint={hint ?? t.license.reasonHint} />;
 }

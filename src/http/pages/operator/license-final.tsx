@@ -3,12 +3,12 @@ import { allowedTransitions, liveStatus, paidUntil } from '../../../licensing/co
 import { viewLicense } from '../../../licensing/license-view';
 import type { License } from '../../../licensing/licenses';
 import { licenseOperations } from '../../../operations/licenses';
-import { act, filled } from '../act';
+import { submitOperation, nonEmptyFields } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
-import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
+import { licenseSubtitle, licenseFormProps, licenseOf, pathOf, ReasonTextField } from './license-call';
 
 /** Actions that end a licence permanently: for abuse, or after a refund. */
 
@@ -21,8 +21,11 @@ export const licenseFinalRoutes: Route<OperatorCall>[] = (['revoke', 'cancel'] a
     async work(call, sent, license) {
       const operation =
         change === 'revoke' ? licenseOperations.revokeLicense : licenseOperations.cancelLicense;
-      await act(call, sent, operation, { path: { id: license.id }, body: filled(sent, 'reason') });
-      return done(pathOf(license), change === 'revoke' ? 'licenseRevoked' : 'licenseCancelled');
+      await submitOperation(call, sent, operation, {
+        path: { id: license.id },
+        body: nonEmptyFields(sent, 'reason'),
+      });
+      return redirectWithFlash(pathOf(license), change === 'revoke' ? 'licenseRevoked' : 'licenseCancelled');
     },
   }),
 );
@@ -35,7 +38,7 @@ async function ask(
 ): Promise<PageResponse> {
   // Do not ask about a licence that has already ended.
   if (!form.wasSent && !allowedTransitions(liveStatus(found, call.at)).includes(change))
-    return done(pathOf(found));
+    return redirectWithFlash(pathOf(found));
   const { t, to, format, now } = call.view;
   const { license, sites, freeSites } = await viewLicense(call.db, found.id, {
     keys: 1,
@@ -59,10 +62,10 @@ async function ask(
   return {
     page: (
       <FormPage
-        {...formOf(call.view, license, `/${change}`)}
+        {...licenseFormProps(call.view, license, `/${change}`)}
         danger
         title={(isRevoke ? texts.revokeTitle : texts.cancelTitle)(String(id))}
-        sub={`${aboutOf(license, t)} · ${ends}`}
+        sub={`${licenseSubtitle(license, t)} · ${ends}`}
         form={form}
         points={[
           <>
@@ -92,7 +95,7 @@ async function ask(
         busy={isRevoke ? texts.revoking : texts.cancelling}
         back={[texts.keep, pathOf(license)]}
       >
-        <Reason hint={isRevoke ? t.license.reasonRevoke : t.license.reasonCancel} />
+        <ReasonTextField hint={isRevoke ? t.license.reasonRevoke : t.license.reasonCancel} />
       </FormPage>
     ),
   };

@@ -1,15 +1,15 @@
 import type { KeyUse } from '../../../licensing/license-keys';
 import type { License } from '../../../licensing/licenses';
 import { licenseKeyOperations } from '../../../operations/license-keys';
-import { act, filled, refusalOf } from '../act';
+import { submitOperation, nonEmptyFields, refusalOf } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Checkbox, Choices, TextField } from '../kit/fields';
+import { Checkbox, RadioGroup, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { enterKeyOf } from './catalogue';
-import { aboutOf, formOf, licenseOf, pathOf, Reason } from './license-call';
+import { keyInstruction } from './catalogue';
+import { licenseSubtitle, licenseFormProps, licenseOf, pathOf, ReasonTextField } from './license-call';
 import { hintOf, keyOf, showKey, type KeyOfLicense } from './license-keys';
 
 /** Adds, changes, replaces (rotates) and ends keys of a licence. */
@@ -25,7 +25,7 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Pag
   const { add: title } = view.t.license.keys;
   return {
     page: (
-      <FormPage {...formOf(view, license, '/keys/add')} title={title} form={form} submit={title}>
+      <FormPage {...licenseFormProps(view, license, '/keys/add')} title={title} form={form} submit={title}>
         <Terms />
       </FormPage>
     ),
@@ -33,22 +33,22 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Pag
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
-  const { license_key } = await act(call, sent, licenseKeyOperations.addLicenseKey, {
+  const { license_key } = await submitOperation(call, sent, licenseKeyOperations.addLicenseKey, {
     path: { id: license.id },
-    body: filled(sent, 'label', 'activation_limit', 'ends_at'),
+    body: nonEmptyFields(sent, 'label', 'activation_limit', 'ends_at'),
   });
-  return keyMade(call, license, license_key, []);
+  return showNewKey(call, license, license_key, []);
 }
 
 /** Shows a new key. */
-async function keyMade(
+async function showNewKey(
   call: OperatorCall,
   license: License,
   licenseKey: string,
   notes: string[],
 ): Promise<PageResponse> {
   const { keys } = call.view.t.license;
-  const enterKey = await enterKeyOf(call, license.product.id);
+  const enterKey = await keyInstruction(call, license.product.id);
   const { kept, notKept } = call.view.t.licenses.issuePage;
   return showKey(call, license, licenseKey, {
     title: keys.madeTitle,
@@ -71,7 +71,7 @@ function showChange(
   return {
     page: (
       <FormPage
-        {...formOf(view, license, `/keys/${key.id}/change`)}
+        {...licenseFormProps(view, license, `/keys/${key.id}/change`)}
         title={texts.changeTitle(hintOf(view, use))}
         form={form}
         about={isMain ? texts.mainHint : undefined}
@@ -94,7 +94,7 @@ async function change(
 ): Promise<PageResponse> {
   const given = (name: string) => sent.get(name)?.trim() || null;
   const endsAt = given('ends_at');
-  await act(call, sent, licenseKeyOperations.updateLicenseKey, {
+  await submitOperation(call, sent, licenseKeyOperations.updateLicenseKey, {
     path: { id: license.id, key_id: use.key.id },
     body: {
       label: given('label'),
@@ -103,7 +103,7 @@ async function change(
       ...(use.isMain || (endsAt ?? '') === dayOf(use) ? {} : { ends_at: endsAt }),
     },
   });
-  return done(pathOf(license), 'licenseKeyChanged', hintOf(call.view, use));
+  return redirectWithFlash(pathOf(license), 'licenseKeyChanged', hintOf(call.view, use));
 }
 
 /** The overlap of a key rotation, in which the old key still works. */
@@ -117,12 +117,12 @@ function askReplace(
   const texts = view.t.license.keys;
   const { customer } = license;
   const mayMail = use.isMain && customer !== null && settings.mailing !== undefined;
-  // A link about a shared key selects the overlap, so that the form can be sent unchanged (spreading.tsx).
+  // A link about a shared key selects the overlap, so that the form can be sent unchanged (key-sharing.tsx).
   const isSpreading = query.get('overlap') === OVERLAP;
   return {
     page: (
       <FormPage
-        {...formOf(view, license, `/keys/${use.key.id}/new`)}
+        {...licenseFormProps(view, license, `/keys/${use.key.id}/new`)}
         danger
         title={texts.newTitle(hintOf(view, use))}
         form={form}
@@ -130,7 +130,7 @@ function askReplace(
         submit={texts.newButton}
         back={[texts.keepKey, pathOf(license)]}
       >
-        <Choices
+        <RadioGroup
           name="overlap"
           label={texts.newWhen}
           value={isSpreading ? OVERLAP : 'none'}
@@ -140,7 +140,7 @@ function askReplace(
           ]}
         />
         {mayMail ? <Checkbox name="mail" label={texts.mailNew(customer)} checked={isSpreading} /> : null}
-        <Reason />
+        <ReasonTextField />
       </FormPage>
     ),
   };
@@ -153,18 +153,18 @@ async function replace(
 ): Promise<PageResponse> {
   const { keys } = call.view.t.license;
   const isOverlap = sent.get('overlap') === OVERLAP;
-  const { license_key } = await act(call, sent, licenseKeyOperations.rekeyLicense, {
+  const { license_key } = await submitOperation(call, sent, licenseKeyOperations.rekeyLicense, {
     path: { id: license.id },
     body: {
-      // Send the id even for the main key. A repeated form must name the same key, although another key is then the main
-      // one.
+      // Send the id even for the main key. A repeated form must name the same key, although by then another key is the
+      // main one.
       key_id: use.key.id,
       ...(isOverlap ? { overlap: OVERLAP } : {}),
       ...(sent.get('mail') === '1' ? { mail: true } : {}),
-      ...filled(sent, 'reason'),
+      ...nonEmptyFields(sent, 'reason'),
     },
   });
-  return keyMade(call, license, license_key, [isOverlap ? keys.oldWorks : keys.oldStopped]);
+  return showNewKey(call, license, license_key, [isOverlap ? keys.oldWorks : keys.oldStopped]);
 }
 
 function askEnd({ view }: OperatorCall, form: FormState, { license, use }: KeyOfLicense): PageResponse {
@@ -172,10 +172,10 @@ function askEnd({ view }: OperatorCall, form: FormState, { license, use }: KeyOf
   return {
     page: (
       <FormPage
-        {...formOf(view, license, `/keys/${use.key.id}/end`)}
+        {...licenseFormProps(view, license, `/keys/${use.key.id}/end`)}
         danger
         title={texts.endTitle(hintOf(view, use))}
-        sub={[aboutOf(license, view.t), use.key.label].filter(Boolean).join(' · ')}
+        sub={[licenseSubtitle(license, view.t), use.key.label].filter(Boolean).join(' · ')}
         form={form}
         points={[texts.endNow, texts.endSites(use.used, view.format.number(use.used)), texts.endOthers]}
         submit={texts.endButton}
@@ -195,12 +195,12 @@ async function end(
   const path = { id: license.id, key_id: use.key.id };
   const query = new URLSearchParams(sent.get('free') === '1' ? { free: '1' } : {});
   try {
-    await act(call, sent, licenseKeyOperations.removeLicenseKey, { path, query });
+    await submitOperation(call, sent, licenseKeyOperations.removeLicenseKey, { path, query });
   } catch (error) {
     // After a double click, the first click has already ended the key.
     if (refusalOf(error, sent)?.status !== 404) throw error;
   }
-  return done(pathOf(license), 'licenseKeyEnded', hintOf(call.view, use));
+  return redirectWithFlash(pathOf(license), 'licenseKeyEnded', hintOf(call.view, use));
 }
 
 /** The form fields of a key: its label, and its own limit and end. */

@@ -7,7 +7,7 @@ import { keyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { licenseKeyOperations } from '../../../operations/license-keys';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import { formState } from '../form-state';
@@ -17,12 +17,12 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { MoreMenu } from '../kit/more-menu';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Table, type TableProps } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
-import { slotsInWords } from './catalogue';
-import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
+import { slotLimit } from './catalogue';
+import { licenseBreadcrumbs, licenseFormProps, licenseOf, licenseName, pathOf } from './license-call';
 
 /** The list of a licence's keys, and the page that shows a whole key. */
 
@@ -37,7 +37,7 @@ export const licenseKeyRoutes: Route<OperatorCall>[] = [
       return {
         page: (
           <FormPage
-            {...formOf(view, license, `/keys/${use.key.id}/show`)}
+            {...licenseFormProps(view, license, `/keys/${use.key.id}/show`)}
             title={texts.showTitle(hintOf(view, use))}
             form={form}
             about={texts.showAbout}
@@ -47,7 +47,7 @@ export const licenseKeyRoutes: Route<OperatorCall>[] = [
       };
     },
     async work(call, sent, { license, use }) {
-      const { license_key } = await act(call, sent, licenseKeyOperations.revealLicense, {
+      const { license_key } = await submitOperation(call, sent, licenseKeyOperations.revealLicense, {
         path: { id: license.id },
         body: use.isMain ? {} : { key_id: use.key.id },
       });
@@ -93,7 +93,7 @@ async function showKeys(call: OperatorCall): Promise<PageResponse> {
       <ListPage
         title={texts.title}
         nav="licenses"
-        crumbs={crumbsOf(license, t)}
+        crumbs={licenseBreadcrumbs(license, t)}
         sub={licenseName(license, t)}
         actions={
           <>
@@ -186,7 +186,7 @@ function keyTable(
         cell: ({ key, used }) =>
           t.license.facts.slotsOf(
             format.number(used),
-            slotsInWords(view, key.activationLimit ?? license.activationLimit),
+            slotLimit(view, key.activationLimit ?? license.activationLimit),
           ),
       },
       {
@@ -277,22 +277,22 @@ export function showKey(
   const { forCustomer } = t.licenses.issuePage;
   return {
     page: (
-      <OperatorPage title={title} nav="licenses" crumbs={crumbsOf(license, t)}>
-        <Head title={title} sub={licenseName(license, t)} />
+      <OperatorPage title={title} nav="licenses" crumbs={licenseBreadcrumbs(license, t)}>
+        <PageHeader title={title} sub={licenseName(license, t)} />
         <div class="stack">
           <Panel id="key" kind="narrow">
-            <Inside>
+            <PanelBody>
               <CopyText id="license-key" label={title} text={licenseKey} />
               {notes.map((note) => (
                 <p class="small muted">{note}</p>
               ))}
-            </Inside>
+            </PanelBody>
           </Panel>
           {letter === undefined ? null : (
             <Panel id="letter" kind="narrow" title={forCustomer}>
-              <Inside>
+              <PanelBody>
                 <CopyText id="letter-text" label={forCustomer} text={letter} rows={12} />
-              </Inside>
+              </PanelBody>
             </Panel>
           )}
         </div>

@@ -13,7 +13,7 @@ const FORM = 'bulk';
  */
 export const LICENSE_FIELD = 'license-';
 /** The most licences of one bulk action. */
-export const MAX_FOUND = 10_000;
+export const MAX_SELECTED = 10_000;
 /** The form field with the query of the list's page, for the back link. */
 export const LIST_FIELD = 'list';
 
@@ -72,7 +72,9 @@ export function BulkBar({
       {canMail ? button('mail', 'send', texts.mail) : null}
       {button('export', 'download', texts.export)}
       {box('all', texts.all(format.number(licenses.length)))}
-      {total > licenses.length && total <= MAX_FOUND ? box('found', texts.found(format.number(total))) : null}
+      {total > licenses.length && total <= MAX_SELECTED
+        ? box('found', texts.found(format.number(total)))
+        : null}
     </form>
   );
 }

@@ -8,7 +8,7 @@ import { asSort } from '../../../licensing/sorting';
 import { activationJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
-import { act, filled, unlessGone } from '../act';
+import { submitOperation, nonEmptyFields, redirectIfDeleted } from '../submit';
 import { csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
@@ -18,10 +18,10 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
 import { Table, type Sorting, type TableProps } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
-import { slotsInWords } from './catalogue';
-import { crumbsOf, formOf, licenseOf, licenseName, pathOf } from './license-call';
+import { slotLimit } from './catalogue';
+import { licenseBreadcrumbs, licenseFormProps, licenseOf, licenseName, pathOf } from './license-call';
 import { activationOperations } from '../../../operations/activations';
 
 /** A licence's sites, devices, seats or instances. Its own page shows the newest, and the list here shows all. */
@@ -56,9 +56,9 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
   return {
     page: (
       <ListPage
-        title={thingsOf(view, license).title}
+        title={activationWords(view, license).title}
         nav="licenses"
-        crumbs={crumbsOf(license, t)}
+        crumbs={licenseBreadcrumbs(license, t)}
         sub={licenseName(license, t)}
         actions={
           <ButtonLink
@@ -94,10 +94,10 @@ async function downloadSites(call: OperatorCall): Promise<PageResponse> {
 
 function showAdd({ view }: OperatorCall, form: FormState, license: License): PageResponse {
   const texts = view.t.license.sites;
-  const { add: title, example } = thingsOf(view, license);
+  const { add: title, example } = activationWords(view, license);
   return {
     page: (
-      <FormPage {...formOf(view, license, '/sites/add')} title={title} form={form} submit={title}>
+      <FormPage {...licenseFormProps(view, license, '/sites/add')} title={title} form={form} submit={title}>
         <TextField
           name="identifier"
           label={texts.identifier}
@@ -113,14 +113,14 @@ function showAdd({ view }: OperatorCall, form: FormState, license: License): Pag
 
 async function add(call: OperatorCall, sent: URLSearchParams, license: License): Promise<PageResponse> {
   const { format, t } = call.view;
-  const added = await act(call, sent, activationOperations.addLicenseActivation, {
+  const added = await submitOperation(call, sent, activationOperations.addLicenseActivation, {
     path: { id: license.id },
-    body: filled(sent, 'identifier', 'name'),
+    body: nonEmptyFields(sent, 'identifier', 'name'),
   });
   const { activationsUsed, activationLimit } = await licenseOf(call);
-  const limit = slotsInWords(call.view, activationLimit);
+  const limit = slotLimit(call.view, activationLimit);
   const used = t.license.facts.slotsOf(format.number(activationsUsed), limit);
-  return done(
+  return redirectWithFlash(
     pathOf(license),
     'licenseSiteAdded',
     inBothForms(added.identifier, license.plan.activationType),
@@ -131,16 +131,22 @@ async function add(call: OperatorCall, sent: URLSearchParams, license: License):
 async function remove(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const license = await licenseOf(call);
   const id = readId(call, 'site', 'activation');
-  return unlessGone(pathOf(license), async () => {
+  return redirectIfDeleted(pathOf(license), async () => {
     const site = await findActivation(call.db, license.id, { id });
     if (site === undefined) throw notFound('activation');
     const { activationType } = license.plan;
     const written = (identifier: string) => inBothForms(identifier, activationType);
     const followers = (await listFollowers(call.db, site)).map(written).join(', ');
     const path = { id: license.id, activation_id: id };
-    await act(call, sent, activationOperations.removeLicenseActivation, { path });
+    await submitOperation(call, sent, activationOperations.removeLicenseActivation, { path });
     const free = site.free ? 'free' : '';
-    return done(pathOf(license), 'licenseSiteRemoved', written(site.identifier), free, followers);
+    return redirectWithFlash(
+      pathOf(license),
+      'licenseSiteRemoved',
+      written(site.identifier),
+      free,
+      followers,
+    );
   });
 }
 
@@ -153,7 +159,7 @@ const EXAMPLES: Record<string, string> = {
 };
 
 /** Returns the words for the plan's activation type, such as "Sites". */
-function thingsOf({ t }: View, { plan: { activationType } }: License) {
+function activationWords({ t }: View, { plan: { activationType } }: License) {
   return {
     title: capitalized(t.common.sites(activationType)),
     one: capitalized(t.common.site(activationType)),
@@ -176,7 +182,7 @@ export function SitePanel({ shown: { license, sites, freeSites } }: { shown: Lic
   return (
     <Panel
       id="sites"
-      title={thingsOf(view, license).title}
+      title={activationWords(view, license).title}
       aside={
         <>
           {slots}
@@ -236,7 +242,7 @@ function siteTable(
     sorting,
     columns: [
       {
-        title: thingsOf(view, license).one,
+        title: activationWords(view, license).one,
         kind: 'name',
         sort: 'identifier',
         cell: ({ identifier }) => inBothForms(identifier, license.plan.activationType),
@@ -285,7 +291,7 @@ function siteTable(
 function AddForm({ license }: { license: License }) {
   const view = useView();
   const texts = view.t.license.sites;
-  const { add: title, example } = thingsOf(view, license);
+  const { add: title, example } = activationWords(view, license);
   return (
     <>
       <Form path={pathOf(license, '/sites/add')} form={formState()} kind="acts">

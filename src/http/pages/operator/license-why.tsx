@@ -4,7 +4,7 @@ import { viewKey, type LicenseView } from '../../../licensing/license-view';
 import { readPerson } from '../../../mail/customer-profile';
 import type { License } from '../../../licensing/licenses';
 import { isKeyActive } from '../../../licensing/license-keys';
-import { JoomlaSays } from './joomla-says';
+import { JoomlaErrors } from './joomla-errors';
 import { remedyOf, type Remedy } from '../../../support/remedy';
 import { writeReply, type Reply } from '../../../support/reply';
 import { groupFindings, type GroupedFindings } from '../../../support/grouped-findings';
@@ -20,7 +20,7 @@ import { TimelineItem } from '../kit/timeline';
 import type { OperatorCall } from '../page';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { useView } from '../view';
-import { mailOffReason, ReadyAnswer } from './answer';
+import { mailOffReason, SuggestedReply } from './answer';
 import { AnswerLanguage } from './answer-language';
 import { pathOf } from './license-call';
 
@@ -224,13 +224,13 @@ function JudgedBy({ license, of: { hint, label } }: { license: License; of: NonN
 function RemedyBar({ license, why: { remedy, others } }: { license: License; why: Why }) {
   const { t, to, mayWrite } = useView();
   if (remedy === null || !mayWrite) return null;
-  const sent = sentBy(remedy, license);
-  const links = others.flatMap((one): [string, string][] => [[linkOf(one, license), one.button]]);
+  const sent = remedyRequest(remedy, license);
+  const links = others.flatMap((one): [string, string][] => [[remedyPath(one, license), one.button]]);
   if (remedy.type === 'renew') links.unshift([pathOf(license, '/renew'), t.license.why.another]);
   return (
     <div class="acts">
       {sent === undefined ? (
-        <a class="btn btn-primary" href={addressOf(linkOf(remedy, license), to)}>
+        <a class="btn btn-primary" href={addressOf(remedyPath(remedy, license), to)}>
           {remedy.button}
         </a>
       ) : (
@@ -255,7 +255,7 @@ function RemedyBar({ license, why: { remedy, others } }: { license: License; why
 }
 
 /** Returns the request of the remedy's button; undefined if the button opens a page. */
-function sentBy(
+function remedyRequest(
   remedy: Remedy,
   license: License,
 ): { path: string; fields: Record<string, string> } | undefined {
@@ -279,7 +279,7 @@ function sentBy(
 }
 
 /** Returns the path of the page of a remedy, or its anchor in this page. */
-function linkOf(step: Remedy, license: License): string {
+function remedyPath(step: Remedy, license: License): string {
   switch (step.type) {
     case 'renew':
     case 'reinstate':
@@ -350,7 +350,7 @@ function LogEntry({ entry, license }: { entry: HistoryEntry; license: License })
 }
 
 /** The approximate number of characters in a line of the field. */
-const LINE = 85;
+const LINE_LENGTH = 85;
 
 /** The suggested reply to the customer, as a letter. */
 function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOpen: boolean }) {
@@ -358,7 +358,7 @@ function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOp
   const texts = t.license.why;
   const { reply, replyLanguage } = why;
   const { customer } = license;
-  const lines = reply.body.split('\n').map((line) => Math.ceil(line.length / LINE) || 1);
+  const lines = reply.body.split('\n').map((line) => Math.ceil(line.length / LINE_LENGTH) || 1);
   return (
     <section class="panel letter">
       <details class="fold" id="answer" open={isOpen}>
@@ -375,7 +375,7 @@ function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOp
           <span class="label">{t.answer.subject}</span>
           <span>{reply.subject}</span>
         </div>
-        <ReadyAnswer
+        <SuggestedReply
           id="reply"
           label={texts.answer}
           license={license}
@@ -390,9 +390,9 @@ function ReplyPanel({ license, why, isOpen }: { license: License; why: Why; isOp
               {texts.mailProgram}
             </a>
           )}
-        </ReadyAnswer>
+        </SuggestedReply>
       </details>
-      <JoomlaSays />
+      <JoomlaErrors />
     </section>
   );
 }

@@ -15,19 +15,19 @@ import { listFailedMails } from '../../../mail/failed-mails';
 import { readOrderMail, type OrderMail } from '../../../orders/key-mails';
 import { findOrdersOfLicenses, type LicenseOrder } from '../../../orders/views';
 import { findCustomer } from '../../../privacy/customer-list';
-import { act, type DataOf } from '../act';
+import { submitOperation, type DataOf } from '../submit';
 import { formState } from '../form-state';
 import { ButtonLink, Form } from '../kit/fields';
 import { LineIcon } from '../kit/icons';
 import type { LineIconName } from '../kit/line-icons';
 import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { DescriptionList, PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { TimelineItem } from '../kit/timeline';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
-import { runsFor } from './catalogue';
+import { planDuration } from './catalogue';
 import { eventActor, eventSentence } from './event-sentence';
 import { licenseActionRoutes } from './license-actions';
 import { UsePanel } from './license-use';
@@ -56,7 +56,7 @@ const KEYS = 20;
 const SITES = 20;
 const EVENTS = 5;
 const MAILS = 4;
-const TOLD = 3;
+const TELEMETRY = 3;
 
 type SentMail = DataOf<typeof mailOperations.listLicenseMails>[number];
 
@@ -88,7 +88,7 @@ async function readExtras(call: OperatorCall, license: License) {
       listFailedMails(db, { licenseIds: [id], orderIds: orders.map((order) => order.id) }),
     ),
     /** the latest telemetry of its sites */
-    told: (await loadOptional(call, () => listReportedSitesOf(db, [id], TOLD))) ?? [],
+    telemetry: (await loadOptional(call, () => listReportedSitesOf(db, [id], TELEMETRY))) ?? [],
     /** the order that issued it, and the latest mail of that order with this licence's key */
     orderMail: await loadOptional(call, () => mailOfOrder(call, id, orders)),
   };
@@ -107,7 +107,7 @@ async function showLicense(call: OperatorCall): Promise<PageResponse> {
   return {
     page: (
       <OperatorPage title={name} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
-        <Head
+        <PageHeader
           title={name}
           sub={
             <>
@@ -161,7 +161,10 @@ async function mailOfOrder(
 
 function mailsOf(call: OperatorCall, id: number) {
   const query = new URLSearchParams({ limit: String(MAILS) });
-  return act(call, new URLSearchParams(), mailOperations.listLicenseMails, { path: { id }, query });
+  return submitOperation(call, new URLSearchParams(), mailOperations.listLicenseMails, {
+    path: { id },
+    query,
+  });
 }
 
 function Actions({ license, canSendKey }: { license: License; canSendKey: boolean }) {
@@ -209,7 +212,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
   const { facts } = t.license;
   const note = Object.entries(readMetadata(license.metadata));
   return (
-    <Facts
+    <DescriptionList
       facts={[
         stoppedFact(view, extras.stopped),
         endFact(license),
@@ -234,10 +237,10 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
               <a href={to(`/customers/${customerDigest(customer)}`)}>{customer}</a>
               {extras.customer === undefined ? null : (
                 <>
-                  {extras.customer.name === null ? null : <Beside>{extras.customer.name}</Beside>}
-                  <Beside>
+                  {extras.customer.name === null ? null : <Subtext>{extras.customer.name}</Subtext>}
+                  <Subtext>
                     {facts.licenses(extras.customer.licenses, format.number(extras.customer.licenses))}
-                  </Beside>
+                  </Subtext>
                 </>
               )}
               {extras.note ? <span class="sub kept">{extras.note}</span> : null}
@@ -248,7 +251,7 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
         [
           facts.plan,
           <>
-            {plan.name}, {runsFor(view, plan.duration)}
+            {plan.name}, {planDuration(view, plan.duration)}
           </>,
         ],
         extras.orders.length > 0
@@ -270,17 +273,17 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
           ) : (
             <>
               {format.moment(lastCheckAt)}
-              <Beside>{facts.times(checkCount, format.number(checkCount))}</Beside>
+              <Subtext>{facts.times(checkCount, format.number(checkCount))}</Subtext>
             </>
           ),
         ],
-        extras.told.length === 0
+        extras.telemetry.length === 0
           ? undefined
           : [
               facts.installed,
-              extras.told.map(({ site, version, at }) => (
+              extras.telemetry.map(({ site, version, at }) => (
                 <div>
-                  {facts.runs(version, inBothForms(site, 'domain'))} <Beside>{format.localDay(at)}</Beside>
+                  {facts.runs(version, inBothForms(site, 'domain'))} <Subtext>{format.localDay(at)}</Subtext>
                 </div>
               )),
             ],
@@ -311,7 +314,7 @@ function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
     <>
       {format.localDay(stopped.at)}
       {typeof reason === 'string' ? <div>{reasonInWords(reason, t)}</div> : null}
-      <Beside>{eventActor(stopped.actor, t)}</Beside>
+      <Subtext>{eventActor(stopped.actor, t)}</Subtext>
     </>,
   ] as const;
 }
@@ -335,7 +338,7 @@ function Orders({ orders }: { orders: LicenseOrder[] }) {
   );
 }
 
-function endFact(license: License): readonly [string, ReturnType<typeof Beside>] {
+function endFact(license: License): readonly [string, ReturnType<typeof Subtext>] {
   const { t, format, now } = useView();
   const { facts } = t.license;
   const expiresAt = paidUntil(license);
@@ -345,7 +348,7 @@ function endFact(license: License): readonly [string, ReturnType<typeof Beside>]
       facts.paidUntil,
       <>
         <strong>{format.day(expiresAt)}</strong>
-        <Beside>{facts.nextPayment[next]}</Beside>
+        <Subtext>{facts.nextPayment[next]}</Subtext>
       </>,
     ];
   if (expiresAt === null) return [facts.ends, <>{t.common.noEnd}</>];
@@ -358,7 +361,7 @@ function endFact(license: License): readonly [string, ReturnType<typeof Beside>]
     term,
     <>
       <strong>{format.day(expiresAt)}</strong>
-      <Beside>{distance}</Beside>
+      <Subtext>{distance}</Subtext>
     </>,
   ];
 }
@@ -399,7 +402,7 @@ function Mails({ mails }: { mails: SentMail[] }) {
   );
 }
 
-function Beside({ children }: { children: string }) {
+function Subtext({ children }: { children: string }) {
   return <span class="sub">{children}</span>;
 }
 
@@ -426,7 +429,7 @@ function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number,
         </>
       }
     >
-      {events.length === 0 ? <Inside>{texts.none}</Inside> : null}
+      {events.length === 0 ? <PanelBody>{texts.none}</PanelBody> : null}
       <ol class="tl">
         {events.map((event) => (
           <TimelineItem

@@ -10,7 +10,7 @@ import { OperatorError } from '../../../licensing/operator-error';
 import { listCatalogue, plansOf, type Plan, type Product } from '../../../licensing/catalogue';
 import { csvRows } from '../csv';
 import { ButtonLink, type Option } from '../kit/fields';
-import { Filters, NoMatch, orderField, Views, type FilterField } from '../kit/filters';
+import { Filters, NoResults, orderField, SavedViews, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import { Status } from '../kit/status';
 import { Table, type Column, type Sorting, type TableProps } from '../kit/table';
@@ -40,7 +40,7 @@ const NAMES = [
   'suspended_by',
 ] as const;
 type FilterName = (typeof NAMES)[number];
-type Given = Partial<Record<FilterName | 'sort' | 'after', string | undefined>>;
+type ListParams = Partial<Record<FilterName | 'sort' | 'after', string | undefined>>;
 
 export const licenseListRoutes: Route<OperatorCall>[] = [
   { path: '/licenses', get: showList },
@@ -50,7 +50,7 @@ export const licenseListRoutes: Route<OperatorCall>[] = [
 async function showList({ db, at, query, view, settings }: OperatorCall): Promise<PageResponse> {
   const { t, mayWrite } = view;
   const texts = t.licenses;
-  const given = readGiven(query);
+  const given = readParams(query);
   const { after, sort, ...filters } = given;
   const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const counts = await loadOptional({ db, settings }, async (on) => countsOf(on, at));
@@ -93,7 +93,7 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
           total: next === null && after === undefined ? items.length : total,
           sorting: { path: '/licenses', query: filters, by: sort },
           isSelectable: mayWrite,
-          empty: isFiltered ? <NoMatch path="/licenses">{texts.noMatch}</NoMatch> : <NoneYet />,
+          empty: isFiltered ? <NoResults path="/licenses">{texts.noMatch}</NoResults> : <NoneYet />,
         })}
         paging={{ path: '/licenses', query: given, next, limit: LIMIT }}
         bar={
@@ -115,7 +115,7 @@ export async function findWholeList(
   query: URLSearchParams,
   most: number,
 ): Promise<License[] | undefined> {
-  const filter: LicenseQuery = { ...toQuery(readGiven(query)), sort: '-id' };
+  const filter: LicenseQuery = { ...toQuery(readParams(query)), sort: '-id' };
   const found: License[] = [];
   try {
     for (let after: string | undefined; found.length <= most;) {
@@ -132,7 +132,7 @@ export async function findWholeList(
 }
 
 function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
-  const filter = toQuery(readGiven(query));
+  const filter = toQuery(readParams(query));
   const rows = csvRows(
     (after) => listLicensePage(db, filter, { limit: CSV_PAGE, after }, at),
     (license) => {
@@ -155,14 +155,14 @@ async function countsOf(db: OperatorCall['db'], at: Date): Promise<Counts> {
   return { all: Object.values(licenses).reduce((sum, one) => sum + one, 0), byStatus: licenses };
 }
 
-function readGiven(query: URLSearchParams): Given {
+function readParams(query: URLSearchParams): ListParams {
   const names = [...NAMES, 'sort', 'after'] as const;
   return Object.fromEntries(
     names.map((name) => [name, query.get(name)?.trim()] as const).filter(([, value]) => value),
   );
 }
 
-function toQuery({ product_id, plan_id, covers, after: _after, ...others }: Given): LicenseQuery {
+function toQuery({ product_id, plan_id, covers, after: _after, ...others }: ListParams): LicenseQuery {
   const { issued_since: issuedSince, suspended_by: suspendedBy } = others;
   return {
     ...others,
@@ -174,11 +174,11 @@ function toQuery({ product_id, plan_id, covers, after: _after, ...others }: Give
   };
 }
 
-function QuickFilters({ filters, counts }: { filters: Given; counts: Counts | undefined }) {
+function QuickFilters({ filters, counts }: { filters: ListParams; counts: Counts | undefined }) {
   const { t, format } = useView();
   const texts = t.licenses;
   const status = (name: string) => (counts && format.number(counts.byStatus[name] ?? 0)) ?? '';
-  const quick: [string, Given, string][] = [
+  const quick: [string, ListParams, string][] = [
     [texts.quickAll, {}, counts ? format.number(counts.all) : ''],
     [texts.quickActive, { status: 'active' }, status('active')],
     [texts.quickEnding, { expiring: '30d' }, ''],
@@ -188,7 +188,7 @@ function QuickFilters({ filters, counts }: { filters: Given; counts: Counts | un
   ];
   const now = JSON.stringify(filters);
   return (
-    <Views
+    <SavedViews
       label={texts.quick}
       views={quick.map(([title, query, count]) => ({
         title,
@@ -201,7 +201,7 @@ function QuickFilters({ filters, counts }: { filters: Given; counts: Counts | un
   );
 }
 
-function filterFields({ t }: View, filters: Given, products: Product[], plans: Plan[]): FilterField[] {
+function filterFields({ t }: View, filters: ListParams, products: Product[], plans: Plan[]): FilterField[] {
   const texts = t.licenses;
   const names = new Map(products.map(({ id, name }) => [id, name]));
   const all = { value: '', label: t.common.all };
@@ -238,11 +238,11 @@ function filterFields({ t }: View, filters: Given, products: Product[], plans: P
 }
 
 /** Chips for the active filters that have no form field. */
-function Chips({ filters, products }: { filters: Given; products: Product[] }) {
+function Chips({ filters, products }: { filters: ListParams; products: Product[] }) {
   const { t, to, format } = useView();
   const { names, filteredBy } = t.licenses;
   const since = new Date(filters.issued_since ?? '');
-  const inWords: Given = {
+  const inWords: ListParams = {
     refused: /^\d+[dmy]$/.test(filters.refused ?? '') ? format.duration(filters.refused ?? '') : undefined,
     issued_since: Number.isNaN(since.getTime()) ? undefined : format.day(since),
     suspended_by: t.orders.events[filters.suspended_by ?? ''],

@@ -1,15 +1,15 @@
 import { notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { MAIL_TEXTS, mailTextOperations } from '../../../operations/mail-texts';
 import { CUSTOMERS } from '../../../texts/customers/languages';
-import { act, unlessGone, type DataOf } from '../act';
+import { submitOperation, redirectIfDeleted, type DataOf } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, FormErrors, Submit, TextArea } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
 import { allowMailStyles, MailFrame } from '../kit/mail-frame';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { PageHeader, PanelBody, Panel } from '../kit/panel';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 
 /** The mail templates: the list, and each with a preview. */
@@ -31,7 +31,7 @@ export const mailTextRoutes: Route<OperatorCall>[] = [
 async function showTexts(call: OperatorCall): Promise<PageResponse> {
   const { t, to } = call.view;
   const { texts, title } = t.settings;
-  const rows = await act(call, new URLSearchParams(), mailTextOperations.listMailTexts);
+  const rows = await submitOperation(call, new URLSearchParams(), mailTextOperations.listMailTexts);
   return {
     page: (
       <ListPage
@@ -76,7 +76,9 @@ function partsOf({ path }: OperatorCall): { name: string; language: string } {
 }
 
 function readText(call: OperatorCall): Promise<MailText> {
-  return act(call, new URLSearchParams(), mailTextOperations.getMailText, { path: partsOf(call) });
+  return submitOperation(call, new URLSearchParams(), mailTextOperations.getMailText, {
+    path: partsOf(call),
+  });
 }
 
 async function showText(
@@ -99,7 +101,7 @@ async function showText(
           [t.settings.texts.title, '/settings/texts'],
         ]}
       >
-        <Head title={title} />
+        <PageHeader title={title} />
         <div class="cols cols-2">
           <TextPanel form={form} text={text} />
           {shown === undefined ? null : <PreviewPanel mail={shown} />}
@@ -118,7 +120,7 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
   const isFile = text.source === 'file';
   return (
     <Panel id="text" title={texts.text} aside={texts.sources[text.source]}>
-      <Inside>
+      <PanelBody>
         {isFile ? <p>{texts.isFile}</p> : null}
         <Form path={pathOf(text)} form={form}>
           <FormErrors form={form} />
@@ -143,7 +145,7 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
             </Form>
           </div>
         ) : null}
-      </Inside>
+      </PanelBody>
     </Panel>
   );
 }
@@ -152,26 +154,26 @@ function PreviewPanel({ mail }: { mail: Preview }) {
   const { texts } = useView().t.settings;
   return (
     <Panel id="preview" title={texts.previewTitle}>
-      <Inside>
+      <PanelBody>
         <p>
           <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
         </p>
-      </Inside>
+      </PanelBody>
       <MailFrame html={mail.html} title={texts.previewTitle} />
       <details class="fold">
         <summary>{texts.asText}</summary>
-        <Inside>
+        <PanelBody>
           <pre>
             <code>{mail.text}</code>
           </pre>
-        </Inside>
+        </PanelBody>
       </details>
     </Panel>
   );
 }
 
 function previewOf(call: OperatorCall, text: string | undefined): Promise<Preview> {
-  return act(call, new URLSearchParams(), mailTextOperations.previewMailText, {
+  return submitOperation(call, new URLSearchParams(), mailTextOperations.previewMailText, {
     path: partsOf(call),
     body: { text },
   });
@@ -181,8 +183,11 @@ async function save(call: OperatorCall, sent: URLSearchParams, text: MailText): 
   const written = sent.get('text') ?? '';
   if (sent.get('do') === 'preview')
     return showText(call, formState(sent), text, await previewOf(call, written));
-  await act(call, sent, mailTextOperations.setMailText, { path: partsOf(call), body: { text: written } });
-  return done(pathOf(text), 'saved');
+  await submitOperation(call, sent, mailTextOperations.setMailText, {
+    path: partsOf(call),
+    body: { text: written },
+  });
+  return redirectWithFlash(pathOf(text), 'saved');
 }
 
 function explain({ view: { t } }: OperatorCall, { facts }: ErrorResponse): string | undefined {
@@ -193,8 +198,8 @@ function explain({ view: { t } }: OperatorCall, { facts }: ErrorResponse): strin
 function reset(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const parts = partsOf(call);
   const to = pathOf(parts);
-  return unlessGone(to, async () => {
-    await act(call, sent, mailTextOperations.resetMailText, { path: parts });
-    return done(to, 'textReset');
+  return redirectIfDeleted(to, async () => {
+    await submitOperation(call, sent, mailTextOperations.resetMailText, { path: parts });
+    return redirectWithFlash(to, 'textReset');
   });
 }

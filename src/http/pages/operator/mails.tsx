@@ -3,17 +3,17 @@ import { describeStored } from '../../../texts/operators/failures';
 import { listAllMails, reportJson, type Mail } from '../../../mail/queue';
 import { mailOperations } from '../../../operations/mails';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { csvNameOf, csvOf } from '../csv';
 import { FailedMailActs } from './failed-mails';
 import { ButtonLink } from '../kit/fields';
-import { Views } from '../kit/filters';
+import { SavedViews } from '../kit/filters';
 import type { IconName } from '../kit/icons';
 import { ListPage } from '../kit/list-page';
 import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
 import { Tag, type TagKind } from '../kit/status';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** The lists of the latest mails and of the failed ones. A licence's page shows its own mails. */
 
@@ -64,7 +64,7 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
         above={
           <>
             {settings.mailing === undefined ? <NoteLine>{texts.off}</NoteLine> : null}
-            <Views
+            <SavedViews
               label={texts.quick}
               views={[false, true].map((one) => ({
                 title: one ? texts.failed : texts.all,
@@ -140,7 +140,7 @@ async function downloadMails({ db, query, view }: OperatorCall): Promise<PageRes
   return { csv: csvNameOf(view.t.system.mails.title), rows };
 }
 
-/** Returns the page that contained the button. Only known paths pass (open redirect). */
+/** Returns the page that contained the button. Accepts only known paths, to prevent an open redirect. */
 function backOf(sent: URLSearchParams): string {
   const back = sent.get('back') ?? '';
   return /^\/(?:licenses|orders|customers)\/\w+$/.test(back) ? back : '/mails?state=failed';
@@ -148,12 +148,12 @@ function backOf(sent: URLSearchParams): string {
 
 async function sendAgain(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const path = { id: String(readId(call, 'id', 'mail')) };
-  await act(call, sent, mailOperations.sendMailAgain, { path });
-  return done(backOf(sent), 'mailAgain');
+  await submitOperation(call, sent, mailOperations.sendMailAgain, { path });
+  return redirectWithFlash(backOf(sent), 'mailAgain');
 }
 
 async function dismiss(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const path = { id: String(readId(call, 'id', 'mail')) };
-  await act(call, sent, mailOperations.dismissMail, { path });
-  return done(backOf(sent), 'mailDismissed');
+  await submitOperation(call, sent, mailOperations.dismissMail, { path });
+  return redirectWithFlash(backOf(sent), 'mailDismissed');
 }

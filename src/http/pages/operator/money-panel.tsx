@@ -1,5 +1,5 @@
 import type { MoneyFigures } from '../../../figures/money';
-import { Numbers } from '../kit/chart';
+import { NumberTable } from '../kit/chart';
 import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
@@ -18,7 +18,7 @@ export function MoneyPanel({ money }: { money: MoneyFigures | undefined }) {
       aside={texts.since(format.localDay(money.since))}
       footer={texts.note}
     >
-      <Numbers
+      <NumberTable
         titles={[texts.paid, texts.refunded]}
         rows={money.sums.map(({ month, currency, paid, refunded }) => ({
           label: `${format.month(new Date(`${month}-01`))} ${month.slice(0, 4)}`,

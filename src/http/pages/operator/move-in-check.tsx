@@ -1,10 +1,10 @@
 import { MOVE_IN_DAYS, readMoveIn, type MoveIn, type SitesAsked } from '../../../overview/move-in';
 import { TitledPage } from '../kit/operator-page';
-import { Inside, Panel } from '../kit/panel';
+import { PanelBody, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { nameOf } from './move-in-sent';
+import { sourceName } from './move-in-sent';
 
 /**
  * The check after a move: the successful and refused requests of customers' sites, compared with the days before, and
@@ -34,7 +34,7 @@ function MoveInCheckPage({ found }: { found: MoveIn }) {
       <div class="stack">
         <Panel id="sites" title={texts.asked}>
           <Asked found={found} />
-          {found.before.length === 0 && found.now.sites > 0 ? <Inside>{texts.noBefore}</Inside> : null}
+          {found.before.length === 0 && found.now.sites > 0 ? <PanelBody>{texts.noBefore}</PanelBody> : null}
         </Panel>
         <Panel id="unknown" title={texts.unknown}>
           <Unknown keys={found.unknownKeys} />
@@ -58,7 +58,7 @@ function Asked({ found: { now, before } }: { found: MoveIn }) {
     },
     ...before.map((one) => ({
       ...one,
-      where: `${nameOf(t, one.source)}, ${day(one.from)} – ${day(one.to)}`,
+      where: `${sourceName(t, one.source)}, ${day(one.from)} – ${day(one.to)}`,
       count: number(one.sites),
       isHere: false,
     })),

@@ -8,7 +8,7 @@ import type { MovingSource, ReadColumn } from '../../../transfer/moving/source';
 import { importMessageOf, type SkipCode, type KeptCode } from '../../../transfer/moving/import-messages';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { importOperations } from '../../../operations/imports';
-import type { DataOf } from '../act';
+import type { DataOf } from '../submit';
 import type { FormState } from '../form-state';
 import {
   ButtonLink,
@@ -24,22 +24,22 @@ import {
   type Option,
 } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
-import { Facts, Inside, Panel } from '../kit/panel';
+import { DescriptionList, PanelBody, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
-import { Paging, Table } from '../kit/table';
+import { Pagination, Table } from '../kit/table';
 import { useView } from '../view';
 import {
   columnField,
-  isChosen,
-  LEAVE_OUT,
-  madeFields,
-  MAKE,
+  isSelectableColumn,
+  SKIP_PLAN,
+  newPlanFields,
+  NEW_PLAN,
   MORE_COLUMNS,
   planField,
-  nameOf,
-  titleOf,
-  type Cover,
-  type Moved,
+  sourceName,
+  sourceTitle,
+  type PlanCombination,
+  type MoveInResult,
   type SentMove,
 } from './move-in-sent';
 
@@ -50,7 +50,7 @@ import {
 const CSV_TYPES = '.csv,.tsv,.txt,text/csv';
 
 /** Questions that the first form asks about a file that was read. */
-export interface Asked {
+export interface MoveInQuestions {
   /** the files that the form contains, by the names of their fields */
   files?: Record<string, string | undefined> | undefined;
   /** the table prefixes of the sites in the database */
@@ -63,7 +63,7 @@ export interface Asked {
 
 interface MoveInProps {
   form: FormState;
-  asked: Asked;
+  asked: MoveInQuestions;
   runs: ImportRun[];
   paging: { after: string | undefined; next: string | null; limit: number };
 }
@@ -132,11 +132,11 @@ export function MoveInPage({ form, asked, runs, paging: { after, next, limit } }
           </Form>
         </Panel>
         <Panel id="runs" title={texts.runs}>
-          <Inside>
+          <PanelBody>
             <a href={to('/move-in/check')}>{texts.fare.go}</a>
-          </Inside>
+          </PanelBody>
           <Runs runs={runs} />
-          <Paging path="/move-in" query={{ after }} next={next} limit={limit} />
+          <Pagination path="/move-in" query={{ after }} next={next} limit={limit} />
         </Panel>
       </div>
     </TitledPage>
@@ -182,7 +182,7 @@ function ColumnField({ field, columns }: { field: (typeof CSV_FIELDS)[number]; c
 function TableColumns({ form, readAs }: { form: FormState; readAs: ReadColumn[] }) {
   const { t } = useView();
   const texts = t.moveIn;
-  const columns = readAs.map(({ column }) => column).filter(isChosen);
+  const columns = readAs.map(({ column }) => column).filter(isSelectableColumn);
   // Leave out a field whose column has a comma in its name. It keeps its column.
   const fields = CSV_FIELDS.filter((field) => form.value(columnField(field)) !== undefined);
   const half = Math.ceil(fields.length / 2);
@@ -223,7 +223,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           kind: 'name',
           cell: ({ source, undoneAt }) => (
             <>
-              {nameOf(t, source)}
+              {sourceName(t, source)}
               {undoneAt === null ? null : <span class="sub">{texts.undone(format.moment(undoneAt))}</span>}
             </>
           ),
@@ -239,7 +239,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           kind: 'act',
           cell: ({ id, source, undoneAt }) =>
             undoneAt === null ? (
-              <a href={to(`/move-in/${id}/undo`)} aria-label={texts.undoOne(titleOf(t, source))}>
+              <a href={to(`/move-in/${id}/undo`)} aria-label={texts.undoOne(sourceTitle(t, source))}>
                 {texts.undo}
               </a>
             ) : null,
@@ -255,7 +255,7 @@ interface PreviewProps {
   report: MoveReport;
   /** the plans of the source system, without combined ones */
   plans: MappedPlan[];
-  covers: Cover[];
+  covers: PlanCombination[];
   /** the plans of this service */
   options: Option[];
   /**
@@ -279,7 +279,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
   );
   return (
     <TitledPage
-      title={texts.checkTitle(titleOf(t, source.name))}
+      title={texts.checkTitle(sourceTitle(t, source.name))}
       nav="system"
       crumbs={[
         [t.system.title, '/system'],
@@ -300,15 +300,15 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
         <div class="stack">
           {report.readAs === null ? null : <TableColumns form={form} readAs={report.readAs} />}
           <Panel id="plans" title={texts.plansTitle}>
-            <Inside>{texts.plansAbout}</Inside>
+            <PanelBody>{texts.plansAbout}</PanelBody>
             <PlanTable form={form} plans={plans} options={options} />
             {covers.length === 0 ? null : (
               <>
-                <Inside>
+                <PanelBody>
                   <h3>{texts.coversTitle}</h3>
                   {texts.coversAbout} <a href={to('/products')}>{texts.toProducts}</a>
-                </Inside>
-                <CoverTable form={form} covers={covers} first={plans.length} options={options} />
+                </PanelBody>
+                <CombinationTable form={form} covers={covers} first={plans.length} options={options} />
               </>
             )}
             <div class="in">
@@ -333,8 +333,8 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
             </div>
           </Panel>
           <Panel id="counts" title={texts.countsTitle}>
-            <Inside>
-              <Facts
+            <PanelBody>
+              <DescriptionList
                 facts={(
                   [
                     [texts.facts.added, added],
@@ -344,7 +344,7 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
                   ] as const
                 ).map(([term, count]) => [term, number(count)])}
               />
-            </Inside>
+            </PanelBody>
             <Counts report={report} />
           </Panel>
           <Remarks
@@ -394,8 +394,8 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
   const choices = [
     { value: '', label: texts.choose },
     ...options,
-    { value: MAKE, label: texts.make },
-    { value: LEAVE_OUT, label: texts.leaveOut },
+    { value: NEW_PLAN, label: texts.make },
+    { value: SKIP_PLAN, label: texts.leaveOut },
   ];
   return (
     <Table
@@ -421,7 +421,7 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
               <select class="select" name={planField(index)} aria-label={texts.ourPlan(name)}>
                 <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
               </select>
-              {target?.isNew ? <MadePlan index={index} /> : null}
+              {target?.isNew ? <NewPlanFields index={index} /> : null}
             </>
           ),
         },
@@ -431,9 +431,9 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
 }
 
 /** The fields of a new plan. Their values are those of most of its licences. */
-function MadePlan({ index }: { index: number }) {
+function NewPlanFields({ index }: { index: number }) {
   const texts = useView().t.moveIn;
-  const { name, limit, duration } = madeFields(index);
+  const { name, limit, duration } = newPlanFields(index);
   return (
     <div>
       <TextField name={name} label={texts.made.name} required />
@@ -450,14 +450,14 @@ function MadePlan({ index }: { index: number }) {
 }
 
 /** The table of customers with several plans. @param first the number of the first row's field */
-function CoverTable({
+function CombinationTable({
   form,
   covers,
   first,
   options,
 }: {
   form: FormState;
-  covers: Cover[];
+  covers: PlanCombination[];
   first: number;
   options: Option[];
 }) {
@@ -486,8 +486,8 @@ function CoverTable({
           cell: ({ field, name }) => (
             <select class="select" name={field} aria-label={texts.ourCover(name)}>
               <Options
-                options={[{ value: LEAVE_OUT, label: texts.noCover }, ...options]}
-                chosen={form.value(field) ?? LEAVE_OUT}
+                options={[{ value: SKIP_PLAN, label: texts.noCover }, ...options]}
+                chosen={form.value(field) ?? SKIP_PLAN}
               />
             </select>
           ),
@@ -646,19 +646,19 @@ function Samples({ samples }: { samples: Sample[] }) {
   );
 }
 
-export function MovedPage({ source, moved }: { source: MovingSource; moved: Moved }) {
+export function MovedPage({ source, moved }: { source: MovingSource; moved: MoveInResult }) {
   const { t, format } = useView();
   const texts = t.moveIn;
   const { number } = format;
   return (
     <TitledPage
-      title={texts.doneTitle(titleOf(t, source.name))}
+      title={texts.doneTitle(sourceTitle(t, source.name))}
       nav="system"
       crumbs={[[texts.title, '/move-in']]}
     >
       <div class="stack">
         <Panel id="done" inside>
-          <Facts
+          <DescriptionList
             facts={[
               [texts.facts.added, number(moved.new)],
               [texts.facts.changed, number(moved.changed)],
@@ -703,7 +703,7 @@ export function UndonePage({
     <TitledPage title={texts.undoneTitle} nav="system" crumbs={[[texts.title, '/move-in']]}>
       <div class="stack">
         <Panel id="done" inside>
-          <Facts
+          <DescriptionList
             facts={[
               [texts.removed.license, number(removed.licenses)],
               [texts.removed.plan, number(removed.plans)],
@@ -713,7 +713,7 @@ export function UndonePage({
         </Panel>
         <Panel id="left" title={texts.left}>
           {left.length > MAX_LEFT ? (
-            <Inside>{texts.leftFirst(number(MAX_LEFT), number(left.length))}</Inside>
+            <PanelBody>{texts.leftFirst(number(MAX_LEFT), number(left.length))}</PanelBody>
           ) : null}
           <Table
             caption={texts.leftOrder}

@@ -9,7 +9,7 @@ import type { MoveReport } from '../../../transfer/moving/report';
 import { moveLicensesIn } from '../../../transfer/moving/run';
 import { DATE_FORMS, type DateForm, type MovingSource } from '../../../transfer/moving/source';
 import { SOURCES } from '../../../transfer/moving/sources';
-import type { DataOf } from '../act';
+import type { DataOf } from '../submit';
 import type { OperatorCall } from '../page';
 
 /**
@@ -54,17 +54,17 @@ export const planField = (index: number) => `plan${index}`;
 /**
  * Returns the names of a new plan's fields. The API's name before the dot selects the sentence of a validation error.
  */
-export const madeFields = (index: number) =>
+export const newPlanFields = (index: number) =>
   ({ name: `name.${index}`, limit: `activation_limit.${index}`, duration: `duration.${index}` }) as const;
 /** Returns the name of the field that chooses the column of a CSV field. */
 export const columnField = (field: string) => `col-${field}`;
 /** The name of the field for the columns of the metadata. */
 export const MORE_COLUMNS = columnField('more');
-export const MAKE = 'new';
-export const LEAVE_OUT = '-';
+export const NEW_PLAN = 'new';
+export const SKIP_PLAN = '-';
 
 /** The result of the import operation. */
-export type Moved = DataOf<typeof importOperations.importLicenses>;
+export type MoveInResult = DataOf<typeof importOperations.importLicenses>;
 
 /** Reads the submitted form. @param files the chosen files; undefined for the file that the form contains */
 export function readSent(
@@ -77,7 +77,7 @@ export function readSent(
   const chosen = keys.map((key, i) => [key, fields.get(planField(i)) ?? ''] as const);
   const map: PlanMap = new Map();
   for (const [key, value] of chosen)
-    if (value === LEAVE_OUT) map.set(key, null);
+    if (value === SKIP_PLAN) map.set(key, null);
     else if (/^\d+$/.test(value)) map.set(key, Number(value));
   const badFields: string[] = [];
   const read = (field: string, form: RegExp) => {
@@ -87,8 +87,8 @@ export function readSent(
     return '';
   };
   chosen.forEach(([key, value], i) => {
-    if (value !== MAKE) return;
-    const { name, limit, duration } = madeFields(i);
+    if (value !== NEW_PLAN) return;
+    const { name, limit, duration } = newPlanFields(i);
     const [sites, period] = [read(limit, /^\d{1,9}$/), read(duration, DURATION)];
     // Once the page has shown the fields, an empty period means a lifetime.
     const isShown = sites !== '';
@@ -145,7 +145,7 @@ function keysOf(text: string | null): string[] {
 }
 
 /** Returns a digest of the import with its plans. Only an import whose dry run was shown is performed. */
-export function digestOf(sent: SentMove): string {
+export function moveInDigest(sent: SentMove): string {
   const { source, dates, isConfirmed, columns, plans, sitePrefix, table, users } = sent;
   const files = [table, users].map(({ bytes }) =>
     bytes === undefined ? null : createHash('sha256').update(bytes).digest('hex'),
@@ -161,7 +161,7 @@ export function digestOf(sent: SentMove): string {
 }
 
 /** Returns the query of the import operation. */
-export function queryOf(sent: SentMove): URLSearchParams {
+export function moveInQuery(sent: SentMove): URLSearchParams {
   const { source, dates, isConfirmed, columns, plans, sitePrefix } = sent;
   const given = {
     from: source.name,
@@ -177,26 +177,26 @@ export function queryOf(sent: SentMove): URLSearchParams {
 }
 
 /** Returns the name of a source within a sentence: "Move in from ...". */
-export function titleOf({ moveIn }: Texts, name: string): string {
+export function sourceTitle({ moveIn }: Texts, name: string): string {
   return name === 'csv' ? moveIn.csv : (SOURCES.find((one) => one.name === name)?.title ?? name);
 }
 
 /** Returns the name of a source outside a sentence, such as in a list. */
-export function nameOf(t: Texts, name: string): string {
-  return name === 'csv' ? t.moveIn.csvAlone : titleOf(t, name);
+export function sourceName(t: Texts, name: string): string {
+  return name === 'csv' ? t.moveIn.csvAlone : sourceTitle(t, name);
 }
 
 /**
  * Returns the columns of a file that can be chosen. A column's name must not contain the comma that separates the map's
  * parts.
  */
-export async function headingOf(bytes: Buffer): Promise<string[]> {
+export async function csvColumns(bytes: Buffer): Promise<string[]> {
   for await (const { cells } of readCsv(asSingleChunk(bytes)))
-    return cells.map((name) => name.trim()).filter(isChosen);
+    return cells.map((name) => name.trim()).filter(isSelectableColumn);
   return [];
 }
 
-export function isChosen(column: string): boolean {
+export function isSelectableColumn(column: string): boolean {
   return column !== '' && !/[,\n]/.test(column);
 }
 
@@ -231,7 +231,7 @@ export function previewMove(
  * Customers with the same several plans. None of these includes the others, or a plan of this service was chosen for
  * them.
  */
-export interface Cover {
+export interface PlanCombination {
   /** the combined plans, as in the map: `3+8` */
   key: string;
   name: string;
@@ -243,8 +243,8 @@ export interface Cover {
 }
 
 /** Returns the combined plans, sorted by key. */
-export function coversOf({ plans, warnings }: MoveReport): Cover[] {
-  const covers = new Map<string, Cover>();
+export function planCombinations({ plans, warnings }: MoveReport): PlanCombination[] {
+  const covers = new Map<string, PlanCombination>();
   for (const { key, name, licenses, target, isTogether } of plans)
     if (isTogether)
       covers.set(key, { key, name, customers: licenses, addresses: [], planId: target?.plan.id ?? null });

@@ -7,27 +7,27 @@ import type { MoveReport } from '../../../transfer/moving/report';
 import { writePlanMap, type PlanMap } from '../../../transfer/moving/plan-map';
 import { SOURCES } from '../../../transfer/moving/sources';
 import { receiveUpload } from '../../api/upload';
-import { act, refusalOf } from '../act';
+import { submitOperation, refusalOf } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, SIGN_IN_AGAIN, toFormFailure, type FormFailure, type FormState } from '../form-state';
 import { FormPage } from '../kit/form-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { moveInCheckRoute } from './move-in-check';
-import { MovedPage, MoveInPage, PreviewPage, UndonePage, type Asked } from './move-in-pages';
+import { MovedPage, MoveInPage, PreviewPage, UndonePage, type MoveInQuestions } from './move-in-pages';
 import {
   columnField,
-  coversOf,
-  digestOf,
-  headingOf,
-  isChosen,
-  LEAVE_OUT,
-  madeFields,
-  MAKE,
+  planCombinations,
+  moveInDigest,
+  csvColumns,
+  isSelectableColumn,
+  SKIP_PLAN,
+  newPlanFields,
+  NEW_PLAN,
   planField,
   previewMove,
-  queryOf,
+  moveInQuery,
   readSent,
-  titleOf,
+  sourceTitle,
   type SentMove,
 } from './move-in-sent';
 import { planOptions } from './shop-map';
@@ -59,7 +59,7 @@ const LIMIT = 50;
 async function show(
   call: OperatorCall,
   form: FormState = formState(new URLSearchParams({ from: call.query.get('from') ?? '' })),
-  asked: Asked = {},
+  asked: MoveInQuestions = {},
 ): Promise<Extract<PageResponse, { page: unknown }>> {
   const after = call.query.get('after') ?? undefined;
   const { items, next } = await listMoves(call.db, { after, limit: LIMIT });
@@ -80,11 +80,11 @@ async function receive(call: OperatorCall): Promise<PageResponse> {
   const { badField: field } = sent;
   if (field !== undefined)
     return preview(call, sent, { status: 400, failure: toFormFailure(call.view.t, { field, status: 400 }) });
-  const isImport = sent.fields.get('do') === 'import' && sent.fields.get('checked') === digestOf(sent);
+  const isImport = sent.fields.get('do') === 'import' && sent.fields.get('checked') === moveInDigest(sent);
   if (!isImport) return preview(call, sent);
   try {
-    const moved = await act(call, sent.fields, importOperations.importLicenses, {
-      query: queryOf(sent),
+    const moved = await submitOperation(call, sent.fields, importOperations.importLicenses, {
+      query: moveInQuery(sent),
       received: {
         fields: {},
         file: sent.table.bytes,
@@ -112,22 +112,22 @@ async function preview(
   }
   const shown = new URLSearchParams(sent.fields);
   const plans = report.plans.filter(({ isTogether }) => !isTogether);
-  const covers = coversOf(report);
+  const covers = planCombinations(report);
   plans.forEach(({ key, target, leftOut }, i) => {
     const was = sent.fields.get(planField(sent.keys.indexOf(key)));
-    const ours = leftOut ? LEAVE_OUT : target === null ? (was === MAKE ? MAKE : '') : undefined;
-    shown.set(planField(i), ours ?? (target?.isNew ? MAKE : String(target?.plan.id)));
-    const { name, limit, duration } = madeFields(i);
+    const ours = leftOut ? SKIP_PLAN : target === null ? (was === NEW_PLAN ? NEW_PLAN : '') : undefined;
+    shown.set(planField(i), ours ?? (target?.isNew ? NEW_PLAN : String(target?.plan.id)));
+    const { name, limit, duration } = newPlanFields(i);
     shown.set(name, target?.plan.name ?? '');
     shown.set(limit, String(target?.plan.activationLimit ?? ''));
     shown.set(duration, target?.plan.duration ?? '');
   });
   covers.forEach(({ planId }, i) =>
-    shown.set(planField(plans.length + i), planId === null ? LEAVE_OUT : String(planId)),
+    shown.set(planField(plans.length + i), planId === null ? SKIP_PLAN : String(planId)),
   );
   for (const field of report.readAs === null ? [] : CSV_FIELDS) {
     const column = report.readAs?.find((one) => one.field === field)?.column ?? '';
-    if (column === '' || isChosen(column)) shown.set(columnField(field), column);
+    if (column === '' || isSelectableColumn(column)) shown.set(columnField(field), column);
   }
   shown.set('keys', JSON.stringify([...plans, ...covers].map(({ key }) => key)));
   const next = readSent(sent.source, Object.fromEntries(shown), {
@@ -147,7 +147,7 @@ async function preview(
         plans={plans}
         covers={covers}
         options={await planOptions(call)}
-        checked={isLookedAt && sent.badField === undefined ? digestOf(next) : ''}
+        checked={isLookedAt && sent.badField === undefined ? moveInDigest(next) : ''}
       />
     ),
     ...(refused && { status: refused.status }),
@@ -174,11 +174,11 @@ async function refuse(
   const said = failure ?? toFormFailure(t, { field, status });
   const form = formState(new URLSearchParams({ from: '', dates: '', file: '', users: '', ...fields }), said);
   const bytes = sent?.table.bytes;
-  const asked: Asked = {
+  const asked: MoveInQuestions = {
     files: sent && { table: sent.table.kept, users_table: sent.users.kept },
     ...(code === 'several-sites' && { prefixes: facts }),
     ...(code === 'which-dates' && { dates: facts }),
-    ...(code === 'no-key-column' && bytes && { columns: ['key', ...(await headingOf(bytes))] }),
+    ...(code === 'no-key-column' && bytes && { columns: ['key', ...(await csvColumns(bytes))] }),
     ...(code === 'several-columns' && { columns: facts }),
   };
   return { ...(await show(call, form, asked)), status };
@@ -227,7 +227,7 @@ function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: Im
     page: (
       <FormPage
         danger
-        title={texts.undoTitle(titleOf(t, run.source))}
+        title={texts.undoTitle(sourceTitle(t, run.source))}
         sub={format.moment(run.at)}
         nav="system"
         crumbs={[[texts.title, '/move-in']]}
@@ -243,6 +243,6 @@ function askUndo({ view: { t, format } }: OperatorCall, form: FormState, run: Im
 }
 
 async function undo(call: OperatorCall, sent: URLSearchParams, { id }: ImportRun): Promise<PageResponse> {
-  const undone = await act(call, sent, importOperations.undoImport, { path: { id }, body: {} });
+  const undone = await submitOperation(call, sent, importOperations.undoImport, { path: { id }, body: {} });
   return { page: <UndonePage undone={undone} /> };
 }

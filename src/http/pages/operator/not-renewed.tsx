@@ -5,7 +5,7 @@ import { lastMonths } from '../../../figures/renewals';
 import { csvRows } from '../csv';
 import { CopyText } from '../kit/copy';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch } from '../kit/filters';
+import { Filters, NoResults } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
@@ -23,14 +23,14 @@ export const notRenewedRoutes: Route<OperatorCall>[] = [
   { path: '/not-renewed.csv', get: downloadList, hasDeadline: false },
 ];
 
-type Given = RenewalFilters & Partial<Record<'month' | 'after', string | undefined>>;
+type ListParams = RenewalFilters & Partial<Record<'month' | 'after', string | undefined>>;
 
 async function showList(call: OperatorCall): Promise<PageResponse> {
   const { db, at, query, view, settings } = call;
   const { t, to, format } = view;
   const { notRenewed: texts, planOf } = t.renewals;
   const { columns } = texts;
-  const given = readGiven(query);
+  const given = readParams(query);
   const { after: _after, ...filters } = given;
   const [products, plans] = [await listCatalogue(db), await plansOf(db, undefined)];
   const { items, next } = await readLapsed(call, given, LIMIT);
@@ -67,7 +67,7 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
         rows={items}
         empty={
           Object.keys(filters).length > 0 ? (
-            <NoMatch path="/not-renewed">{texts.noMatch}</NoMatch>
+            <NoResults path="/not-renewed">{texts.noMatch}</NoResults>
           ) : (
             <p>
               {texts.none} <a href={to('/renewals')}>{texts.noneLink}</a>
@@ -150,7 +150,7 @@ function Addresses({ lapsed }: { lapsed: LapsedLicense[] }) {
 }
 
 function downloadList(call: OperatorCall): PageResponse {
-  const given = readGiven(call.query);
+  const given = readParams(call.query);
   const rows = csvRows(
     (after) => readLapsed(call, { ...given, after }, CSV_PAGE),
     ({ license, endedAt, customerSince, lastDownloadAt, refusedAt, ...one }) => ({
@@ -169,13 +169,13 @@ function downloadList(call: OperatorCall): PageResponse {
   return { csv: call.view.t.renewals.notRenewed.csvName, rows };
 }
 
-function readGiven(query: URLSearchParams): Given {
+function readParams(query: URLSearchParams): ListParams {
   const given = ['month', 'after'].map((name) => [name, query.get(name)?.trim()] as const);
   return { ...readFilters(query), ...Object.fromEntries(given.filter(([, value]) => value)) };
 }
 
 /** Reads a page of the list. An invalid filter, such as a deleted plan, matches nothing. */
-async function readLapsed({ db, at }: OperatorCall, { month, after, ...filters }: Given, limit: number) {
+async function readLapsed({ db, at }: OperatorCall, { month, after, ...filters }: ListParams, limit: number) {
   try {
     return await listLapsed(db, { ...toRenewalsQuery(filters), month }, { limit, after }, at);
   } catch (error) {

@@ -6,11 +6,11 @@ import { clearSessionCookie } from '../../session-cookies';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { ButtonLink, Choices, TextField } from '../kit/fields';
+import { ButtonLink, RadioGroup, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { NoteLine } from '../kit/note';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /**
  * The operators who can request a mailed sign-in link. The API has no operation for this, so these forms call the
@@ -26,7 +26,7 @@ export const operatorListRoutes: Route<OperatorCall>[] = [
     find: operatorOf,
     show: askRemove,
     work: remove,
-    gone: '/operators',
+    whenDeleted: '/operators',
   }),
 ];
 
@@ -94,7 +94,7 @@ function showNew({ view: { t } }: OperatorCall, form: FormState): PageResponse {
         back="/operators"
       >
         <TextField name="email" type="email" label={texts.email} hint={texts.emailHint} required />
-        <Choices
+        <RadioGroup
           name="scope"
           label={texts.scope}
           value="read"
@@ -113,7 +113,7 @@ async function add({ db, at, caller }: OperatorCall, sent: URLSearchParams): Pro
   const scope = sent.get('scope') === 'write' ? 'write' : 'read';
   const given = { email: sent.get('email') ?? '', scope } as const;
   const { email } = await addOperator(db, given, { actor: caller.actor, now: at });
-  return done('/operators', 'operatorAdded', email);
+  return redirectWithFlash('/operators', 'operatorAdded', email);
 }
 
 async function operatorOf(call: OperatorCall): Promise<Operator> {
@@ -154,8 +154,8 @@ function askRemove(call: OperatorCall, form: FormState, operator: Operator): Pag
 
 async function remove(call: OperatorCall, _sent: URLSearchParams, operator: Operator): Promise<PageResponse> {
   await removeOperator(call.db, operator.email);
-  if (!isOwn(call, operator)) return done('/operators', 'operatorRemoved', operator.email);
+  if (!isOwn(call, operator)) return redirectWithFlash('/operators', 'operatorRemoved', operator.email);
   // The session ended with the operator.
   clearSessionCookie(call.ctx, 'operator', call.isTrusted);
-  return done('/sign-in', 'operatorRemoved', operator.email);
+  return redirectWithFlash('/sign-in', 'operatorRemoved', operator.email);
 }

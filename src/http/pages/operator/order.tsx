@@ -19,22 +19,22 @@ import {
   type OrderDetails,
 } from '../../../orders/views';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { NoteLine } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
-import { Facts, Panel } from '../kit/panel';
+import { DescriptionList, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
 import { FailedMails } from './failed-mails';
 import { AddressNeeded, MailFact } from './order-mail';
-import { State } from './orders';
+import { OrderBadges } from './orders';
 import { orderOperations } from '../../../operations/orders';
 
 /** The page of one order: what blocks it, its lines with their licences, and its events with their effects. */
@@ -70,19 +70,19 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
         crumbs={[[t.orders.title, '/orders']]}
         sub={
           <>
-            <State order={order} />
+            <OrderBadges order={order} />
             <span>{order.shop}</span>
           </>
         }
       >
-        <Stopped order={order} />
+        <OrderProblem order={order} />
         <AddressNeeded
           id={order.id}
           mail={mail}
           isNeeded={lines.some(({ licenses }) => licenses.some(({ status }) => status === 'active'))}
         />
         <FailedMails mails={failedMails} back={`/orders/${order.id}`} />
-        <Waits order={order} lines={lines} events={events} />
+        <BlockedLines order={order} lines={lines} events={events} />
         {foreignRefunds(events).map(({ refund, payment }) => (
           <NoteLine>
             {texts.foreignRefund(
@@ -95,7 +95,7 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
           <Lines lines={lines} plans={plans} standings={standings} />
           <aside>
             <Panel id="facts" title={texts.facts} inside>
-              <Facts
+              <DescriptionList
                 facts={[
                   [
                     texts.customer,
@@ -174,12 +174,12 @@ async function setCustomer(
 ): Promise<PageResponse> {
   const email = sent.get('email')?.trim() ?? '';
   const name = sent.get('name')?.trim();
-  const { customer, mail } = await act(call, sent, orderOperations.updateOrder, {
+  const { customer, mail } = await submitOperation(call, sent, orderOperations.updateOrder, {
     path: { id: String(id) },
     body: { customer: { email, ...(name && { name }) } },
   });
   const isSent = former === null && mail.state === 'queued';
-  return done(`/orders/${id}`, isSent ? 'orderCustomerSent' : 'orderCustomer', customer ?? '');
+  return redirectWithFlash(`/orders/${id}`, isSent ? 'orderCustomerSent' : 'orderCustomer', customer ?? '');
 }
 
 /** Returns the paid and refunded amounts by currency. */
@@ -194,25 +194,28 @@ function amountFacts({ t, format }: View, amounts: Amounts[]): [string, string][
   return [...of(texts.paid, 'paid'), ...of(texts.refunded, 'refunded')];
 }
 
-/** Returns the page that contained the button: the order's or a licence's. Only known paths pass (open redirect). */
+/**
+ * Returns the page that contained the button: the order's or a licence's. Accepts only known paths, to prevent an open
+ * redirect.
+ */
 function backOf(text: string | null, id: string): string {
   return text !== null && /^\/licenses\/\d+$/.test(text) ? text : `/orders/${id}`;
 }
 
 async function sendKeys(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = String(readId(call));
-  await act(call, sent, orderOperations.addOrderMail, { path: { id } });
-  return done(backOf(sent.get('back'), id), 'saved');
+  await submitOperation(call, sent, orderOperations.addOrderMail, { path: { id } });
+  return redirectWithFlash(backOf(sent.get('back'), id), 'saved');
 }
 
 async function confirm(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = String(readId(call));
-  await act(call, sent, orderOperations.confirmOrder, { path: { id }, body: {} });
-  return done(`/orders/${id}`, 'saved');
+  await submitOperation(call, sent, orderOperations.confirmOrder, { path: { id }, body: {} });
+  return redirectWithFlash(`/orders/${id}`, 'saved');
 }
 
 /** The reason for which an order failed, or the request to confirm an order with many lines. */
-function Stopped({ order }: Pick<OrderDetails, 'order'>) {
+function OrderProblem({ order }: Pick<OrderDetails, 'order'>) {
   const { t, format, mayWrite } = useView();
   const { waiting: texts } = t.orders;
   const { id, state, failure, failedAt, retryAt } = order;
@@ -231,7 +234,7 @@ function Stopped({ order }: Pick<OrderDetails, 'order'>) {
 }
 
 /** The reasons for which lines are blocked, each listed once, with a link to map an article. */
-function Waits({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 'events'>) {
+function BlockedLines({ order, lines, events }: Pick<OrderDetails, 'order' | 'lines' | 'events'>) {
   const { t, to, mayWrite } = useView();
   const whatFor = (line: Line) =>
     (line.waitsFor === 'unknown_order' ? renewsOf(line) : awaitedSku(order.shop, line, events)) ?? '';

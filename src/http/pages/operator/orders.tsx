@@ -13,7 +13,7 @@ import { listShops } from '../../../orders/shops';
 import type { Texts } from '../../../texts/operators/texts';
 import { csvNameOf, csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch, orderField, Views } from '../kit/filters';
+import { Filters, NoResults, orderField, SavedViews } from '../kit/filters';
 import { Tag } from '../kit/status';
 import { ListPage } from '../kit/list-page';
 import { Panel } from '../kit/panel';
@@ -33,7 +33,7 @@ const CSV_PAGE = 500;
 const MAX_ARTICLES = 50;
 const MAX_LICENSES = 3;
 
-interface Given {
+interface ListParams {
   shop?: string;
   order?: string;
   state?: 'waiting' | 'failed' | 'done';
@@ -51,7 +51,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
   const { t, to, format, mayWrite } = view;
   const texts = t.orders;
   const { columns } = texts;
-  const given = readGiven(query);
+  const given = readParams(query);
   const { after, sort, ...filters } = given;
   const { shop, state, without_address: without } = filters;
   const filter = filterOf(filters);
@@ -75,7 +75,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
         above={
           <>
             {waiting === undefined ? null : <WaitingPanel waiting={waiting} />}
-            <Views
+            <SavedViews
               label={texts.quick}
               views={(
                 [
@@ -84,7 +84,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
                   [texts.onlyFailed, { state: 'failed' }],
                   [texts.withoutAddress, { without_address: 'true' }],
                 ] as const
-              ).map(([title, one]: readonly [string, Given]) => ({
+              ).map(([title, one]: readonly [string, ListParams]) => ({
                 title,
                 path: '/orders',
                 query: { ...one },
@@ -118,7 +118,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
         rows={items}
         empty={
           Object.keys(given).length > 0 ? (
-            <NoMatch path="/orders">{texts.noMatch}</NoMatch>
+            <NoResults path="/orders">{texts.noMatch}</NoResults>
           ) : (
             <>
               <p>{texts.none}</p>
@@ -127,7 +127,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
           )
         }
         columns={[
-          { title: columns.state, cell: ({ order }) => <State order={order} /> },
+          { title: columns.state, cell: ({ order }) => <OrderBadges order={order} /> },
           {
             title: columns.order,
             kind: 'name',
@@ -159,7 +159,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
 }
 
 function downloadList({ db, at, query, view }: OperatorCall): PageResponse {
-  const { sort, ...given } = readGiven(query);
+  const { sort, ...given } = readParams(query);
   const rows = csvRows(
     (after) => listOrderPage(db, filterOf(given), { after, limit: CSV_PAGE }, sort),
     (order) => {
@@ -187,11 +187,11 @@ async function readWaiting(db: OperatorCall['db']): Promise<Waiting | undefined>
   return orders === 0 ? undefined : { orders, unmapped: await listUnmappedArticles(db, MAX_ARTICLES) };
 }
 
-function filterOf({ shop, order: number, state, without_address: without }: Given): OrderFilter {
+function filterOf({ shop, order: number, state, without_address: without }: ListParams): OrderFilter {
   return { shop, number, state, withoutAddress: without && true };
 }
 
-function readGiven(query: URLSearchParams): Given {
+function readParams(query: URLSearchParams): ListParams {
   const [shop, order, state, after] = ['shop', 'order', 'state', 'after'].map((name) =>
     query.get(name)?.trim(),
   );
@@ -248,7 +248,7 @@ function WaitingPanel({ waiting: { orders, unmapped } }: { waiting: Waiting }) {
 }
 
 /** The state of an order, with a note if it is a test. */
-export function State({ order: { state, isTest } }: { order: OrderView['order'] }) {
+export function OrderBadges({ order: { state, isTest } }: { order: OrderView['order'] }) {
   const { t } = useView();
   return (
     <>

@@ -73,10 +73,10 @@ export function TrendPanel({
 }
 
 /** The fewest licences for which a share is shown; a share of fewer is not significant. */
-const LEAST_FOR_SHARE = 20;
+const MIN_FOR_SHARE = 20;
 
 function rateSentence({ t, format }: View, { ended, renewed }: RenewalRate): string {
-  const share = ended < LEAST_FOR_SHARE ? undefined : format.number(Math.round((100 * renewed) / ended));
+  const share = ended < MIN_FOR_SHARE ? undefined : format.number(Math.round((100 * renewed) / ended));
   return t.overview.trend.rate(format.number(renewed), format.number(ended), share);
 }
 

@@ -2,14 +2,14 @@ import type { Child } from 'hono/jsx';
 import type { Gap } from '../../../overview/first-steps';
 import type { ActionItem } from '../../../overview/action-items';
 import { Icon, LineIcon } from '../kit/icons';
-import { Inside, Panel } from '../kit/panel';
+import { PanelBody, Panel } from '../kit/panel';
 import { useView, type Query } from '../view';
 
 /**
  * The seller's action items, and the gaps of the set-up.
  * @param needs undefined if they were not loaded within the timeout
  */
-export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gaps: Gap[] }) {
+export function ActionItemList({ needs, gaps }: { needs: ActionItem[] | undefined; gaps: Gap[] }) {
   const { t, to, format } = useView();
   const texts = t.overview.needs;
   const count = (needs?.length ?? 0) + gaps.length;
@@ -20,14 +20,14 @@ export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gap
       {...(count === 0 ? {} : { aside: texts.count(count, format.number(count)) })}
     >
       {needs === undefined || count === 0 ? (
-        <Inside>
+        <PanelBody>
           <p>{needs === undefined ? t.overview.late : texts.none}</p>
-        </Inside>
+        </PanelBody>
       ) : null}
       {count === 0 ? null : (
         <ul class="todo">
           {needs?.map((need) => (
-            <NeedLine need={need} />
+            <ActionItemLine need={need} />
           ))}
           {gaps.map((gap) => (
             <GapLine gap={gap} />
@@ -35,9 +35,9 @@ export function NeedsYou({ needs, gaps }: { needs: ActionItem[] | undefined; gap
         </ul>
       )}
       {gaps.length === 0 ? null : (
-        <Inside>
+        <PanelBody>
           <a href={to('/start')}>{t.start.go}</a>
-        </Inside>
+        </PanelBody>
       )}
     </Panel>
   );
@@ -74,7 +74,7 @@ const NEED_LISTS = {
 } as const satisfies Record<ActionItem['type'], string>;
 
 /** An action item. @param shop the shop whose page shows it; undefined for the overview */
-export function NeedLine({ need, shop }: { need: ActionItem; shop?: string }) {
+export function ActionItemLine({ need, shop }: { need: ActionItem; shop?: string }) {
   const { t, to } = useView();
   const { type, sentence } = need;
   const query: Query =

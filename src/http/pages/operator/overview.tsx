@@ -23,14 +23,14 @@ import {
 import { LineIcon } from '../kit/icons';
 import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Panel } from '../kit/panel';
+import { PageHeader, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
 import { countOrLast } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
-import { NeedsYou } from './overview-needs';
+import { ActionItemList } from './overview-needs';
 
 /**
  * The overview (dashboard), with figures and action items. Before something can be sold, it shows the first steps
@@ -84,7 +84,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
         <Top query={query} products={goods.products} />
         <LateNote query={query} found={found} />
         <FiguresPanel query={query} figures={figures} refused={refused} ending={ending} />
-        <NeedsYou needs={needs} gaps={gaps} />
+        <ActionItemList needs={needs} gaps={gaps} />
         <div class="cols cols-2">
           <div class="stack">
             <TrendPanel months={trend} rate={rate} productId={query.productId} />
@@ -140,7 +140,7 @@ function LateNote({
   );
 }
 
-/** Reads the query. A missing or unknown product or period has its default. */
+/** Reads the query. Without a known product, it means all products, and without a known period the first. */
 function readQuery(given: URLSearchParams, { products }: Goods): OverviewQuery {
   const days = Number(given.get('days'));
   const id = filterId(given.get('product_id') ?? undefined);
@@ -187,7 +187,7 @@ function Top({ query, products }: { query: OverviewQuery; products: CataloguePro
     </>
   );
   return (
-    <Head
+    <PageHeader
       title={texts.title}
       sub={texts.period(format.fullDay(now), format.number(days))}
       actions={filters}

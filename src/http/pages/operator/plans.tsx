@@ -11,14 +11,14 @@ import { requirePlan } from '../../../licensing/find-or-throw';
 import { invalid, type ErrorResponse } from '../../../operations/kit/failures';
 import { planOperations } from '../../../operations/plans';
 import { readId } from '../../../operations/kit/request-params';
-import { act, filled, type BodyOf, type Fields } from '../act';
+import { submitOperation, nonEmptyFields, type BodyOf, type FormInput } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { ButtonLink, Checkbox, Choices, Select, TextField } from '../kit/fields';
+import { ButtonLink, Checkbox, RadioGroup, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { chosenProduct, productCrumbs, slotsInWords } from './catalogue';
+import { chosenProduct, productBreadcrumbs, slotLimit } from './catalogue';
 
 /** Adds, changes and deletes a plan of a product. */
 
@@ -34,7 +34,7 @@ export const planRoutes: Route<OperatorCall>[] = [
     show: askRemove,
     work: remove,
     explain: explainPlan,
-    gone: '/products',
+    whenDeleted: '/products',
   }),
 ];
 
@@ -54,7 +54,7 @@ export function planBody(
   { view: { t } }: OperatorCall,
   sent: URLSearchParams,
   plan: Plan | undefined,
-): Fields<BodyOf<typeof planOperations.addPlan>> {
+): FormInput<BodyOf<typeof planOperations.addPlan>> {
   const duration = sent.get('duration') ?? '';
   const own = (sent.get('duration_own') ?? '').trim();
   // If another duration is chosen, the field still contains the plan's own duration. Refuse any other text, because it
@@ -62,7 +62,14 @@ export function planBody(
   if (duration !== 'own' && own !== '' && own !== plan?.duration)
     throw invalid('duration_own', t.products.plans.refused.ownIgnored);
   return {
-    ...filled(sent, 'name', 'activation_type', 'activation_limit', 'after_expiry', 'self_service_moves'),
+    ...nonEmptyFields(
+      sent,
+      'name',
+      'activation_type',
+      'activation_limit',
+      'after_expiry',
+      'self_service_moves',
+    ),
     duration: duration === 'life' ? null : duration === 'own' ? own : duration,
     // Ignore the box, which is ticked at first, if the plan does not count sites: then it is hidden.
     free_staging: sent.get('activation_type') === 'domain' && sent.get('free_staging') === '1',
@@ -75,9 +82,9 @@ async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageRespo
     sent.get('copy') === null
       ? undefined
       : await planOf({ ...call, path: { id: sent.get('copy') as string } });
-  const body = { ...filled(sent, 'product_id'), ...planBody(call, sent, template?.plan) };
-  const data = await act(call, sent, planOperations.addPlan, { body });
-  return done(`/products/${data.product_id}`, 'planAdded', data.name);
+  const body = { ...nonEmptyFields(sent, 'product_id'), ...planBody(call, sent, template?.plan) };
+  const data = await submitOperation(call, sent, planOperations.addPlan, { body });
+  return redirectWithFlash(`/products/${data.product_id}`, 'planAdded', data.name);
 }
 
 async function edit(
@@ -85,9 +92,9 @@ async function edit(
   sent: URLSearchParams,
   { plan }: PlanOfProduct,
 ): Promise<PageResponse> {
-  const body = { ...planBody(call, sent, plan), ...filled(sent, 'licenses') };
-  const data = await act(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
-  return done(`/products/${String(data.product_id)}`, 'saved');
+  const body = { ...planBody(call, sent, plan), ...nonEmptyFields(sent, 'licenses') };
+  const data = await submitOperation(call, sent, planOperations.updatePlan, { path: { id: plan.id }, body });
+  return redirectWithFlash(`/products/${String(data.product_id)}`, 'saved');
 }
 
 async function remove(
@@ -95,8 +102,8 @@ async function remove(
   sent: URLSearchParams,
   { plan: { id, name, productId } }: PlanOfProduct,
 ): Promise<PageResponse> {
-  await act(call, sent, planOperations.removePlan, { path: { id } });
-  return done(`/products/${productId}`, 'planRemoved', name);
+  await submitOperation(call, sent, planOperations.removePlan, { path: { id } });
+  return redirectWithFlash(`/products/${productId}`, 'planRemoved', name);
 }
 
 export function explainPlan(
@@ -247,7 +254,7 @@ function showForm(
   const { t, format } = view;
   const { plans: texts } = t.products;
   const { afterExpiry, selfServiceMoves } = plan ?? PLAN_DEFAULTS;
-  const limit = slotsInWords(view, plan?.activationLimit ?? 0);
+  const limit = slotLimit(view, plan?.activationLimit ?? 0);
   const isNew = plan === undefined || copiesTo !== undefined;
   return {
     page: (
@@ -258,7 +265,7 @@ function showForm(
             : (copiesTo === undefined ? texts.editTitle : texts.copyTitle)(plan.name)
         }
         nav="products"
-        crumbs={productCrumbs(view, product)}
+        crumbs={productBreadcrumbs(view, product)}
         path={isNew ? '/plans/new' : `/plans/${plan.id}`}
         form={form}
         submit={isNew ? texts.submit : t.common.save}
@@ -288,7 +295,7 @@ function showForm(
         <PlanFields plan={plan} name={isFirst ? texts.usual : ''}>
           {withLimit === 0 ? null : (
             // Ask whether to change the licences that have the plan's limit too.
-            <Choices
+            <RadioGroup
               name="licenses"
               label={withLimit === 1 ? texts.followOne(limit) : texts.follow(format.number(withLimit), limit)}
               value=""
@@ -299,7 +306,7 @@ function showForm(
             />
           )}
         </PlanFields>
-        <Choices
+        <RadioGroup
           name="after_expiry"
           label={texts.afterExpiry}
           value={afterExpiry}
@@ -336,7 +343,7 @@ function askRemove({ view }: OperatorCall, form: FormState, { plan, product }: P
         danger
         title={texts.removeTitle(plan.name)}
         nav="products"
-        crumbs={productCrumbs(view, product)}
+        crumbs={productBreadcrumbs(view, product)}
         path={`/plans/${plan.id}/delete`}
         form={form}
         points={[texts.removeOnly]}

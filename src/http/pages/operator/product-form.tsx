@@ -2,14 +2,14 @@ import { listCatalogue, readProduct, type CatalogueProduct } from '../../../lice
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
 import { readId } from '../../../operations/kit/request-params';
-import { act, type BodyOf, type Fields } from '../act';
+import { submitOperation, type BodyOf, type FormInput } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Checkbox, Choices, TextField } from '../kit/fields';
+import { Checkbox, RadioGroup, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { productCrumbs } from './catalogue';
+import { productBreadcrumbs } from './catalogue';
 
 /** Adds, changes and deletes a product. */
 
@@ -21,8 +21,10 @@ export const productFormRoutes: Route<OperatorCall>[] = [
       return showForm(call, form, { others: await listCatalogue(call.db) });
     },
     async work(call, sent) {
-      const { id, name } = await act(call, sent, productOperations.addProduct, { body: bodyOf(sent) });
-      return done(`/products/${id}`, 'productAdded', name);
+      const { id, name } = await submitOperation(call, sent, productOperations.addProduct, {
+        body: bodyOf(sent),
+      });
+      return redirectWithFlash(`/products/${id}`, 'productAdded', name);
     },
     explain,
   }),
@@ -30,13 +32,16 @@ export const productFormRoutes: Route<OperatorCall>[] = [
     find: productOf,
     async show(call, form, { product, bundles }) {
       const others = (await listCatalogue(call.db)).filter(({ id }) => id !== product.id);
-      // A product that another bundle lists cannot include products.
+      // A product that a bundle lists cannot be a bundle itself.
       const isIncluded = bundles.some(({ includes }) => includes !== 'all');
       return showForm(call, form, { product, others: isIncluded ? [] : others });
     },
     async work(call, sent, { product: { id } }) {
-      await act(call, sent, productOperations.updateProduct, { path: { id }, body: bodyOf(sent) });
-      return done(`/products/${id}`, 'saved');
+      await submitOperation(call, sent, productOperations.updateProduct, {
+        path: { id },
+        body: bodyOf(sent),
+      });
+      return redirectWithFlash(`/products/${id}`, 'saved');
     },
     explain,
   }),
@@ -51,7 +56,7 @@ export const productFormRoutes: Route<OperatorCall>[] = [
             danger
             title={texts.title(name)}
             nav="products"
-            crumbs={productCrumbs(view, product)}
+            crumbs={productBreadcrumbs(view, product)}
             path={`/products/${id}/delete`}
             form={form}
             points={[texts.only, texts.gone]}
@@ -62,15 +67,15 @@ export const productFormRoutes: Route<OperatorCall>[] = [
       };
     },
     async work(call, sent, { product: { id, name } }) {
-      await act(call, sent, productOperations.removeProduct, { path: { id } });
-      return done('/products', 'productRemoved', name);
+      await submitOperation(call, sent, productOperations.removeProduct, { path: { id } });
+      return redirectWithFlash('/products', 'productRemoved', name);
     },
     explain,
-    gone: '/products',
+    whenDeleted: '/products',
   }),
 ];
 
-function bodyOf(sent: URLSearchParams): Fields<BodyOf<typeof productOperations.addProduct>> {
+function bodyOf(sent: URLSearchParams): FormInput<BodyOf<typeof productOperations.addProduct>> {
   const text = (name: string) => sent.get(name)?.trim() || null;
   const ticked = [...sent.keys()].flatMap((name) => /^include_(\d+)$/.exec(name)?.[1] ?? []).map(Number);
   const includes: Record<string, number[] | 'all'> = { own: ticked, all: 'all' };
@@ -111,7 +116,7 @@ function showForm(
       <FormPage
         title={product === undefined ? newTitle : editTitle(product.name)}
         nav="products"
-        crumbs={productCrumbs(view, product)}
+        crumbs={productBreadcrumbs(view, product)}
         path={product === undefined ? '/products/new' : `/products/${product.id}/edit`}
         form={form}
         submit={product === undefined ? texts.submit : t.common.save}
@@ -161,7 +166,7 @@ function Includes({
   const single = others.filter((one) => one.includes !== 'all' && one.includes.length === 0);
   return (
     <>
-      <Choices
+      <RadioGroup
         name="covers"
         label={texts.covers}
         options={[

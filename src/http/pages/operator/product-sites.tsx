@@ -8,7 +8,7 @@ import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { Filters, orderField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
-import { Facts, Inside, Panel } from '../kit/panel';
+import { DescriptionList, PanelBody, Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 
 /** The versions of a product on customers' sites (telemetry), and the outdated sites. */
@@ -52,8 +52,8 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
         above={
           counted === 0 ? undefined : (
             <Panel id="figures">
-              <Inside>
-                <Facts
+              <PanelBody>
+                <DescriptionList
                   facts={[
                     [texts.newest, newest ?? t.common.none],
                     [
@@ -80,7 +80,7 @@ async function showSites(call: OperatorCall): Promise<PageResponse> {
                     ],
                   ]}
                 />
-              </Inside>
+              </PanelBody>
             </Panel>
           )
         }

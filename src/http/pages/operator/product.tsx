@@ -3,13 +3,13 @@ import { countLicensesByPlan } from '../../../figures/statistics';
 import { readId } from '../../../operations/kit/request-params';
 import { ButtonLink } from '../kit/fields';
 import { TitledPage } from '../kit/operator-page';
-import { Facts, Panel } from '../kit/panel';
+import { DescriptionList, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
-import { productCrumbs, runsFor, slotsInWords } from './catalogue';
-import { SecurityPanel, securityOf } from './security-panel';
+import { productBreadcrumbs, planDuration, slotLimit } from './catalogue';
+import { SecurityPanel, loadSecurityAdoption } from './security-panel';
 import { ManifestPanel, OfferPanel, readOffer } from './update-xml';
 
 /** The page of one product: the offered versions, its plans, and the lines for its extension's manifest. */
@@ -22,7 +22,7 @@ async function showProduct(call: OperatorCall): Promise<PageResponse> {
   const { product, plans } = details;
   const { id, name } = product;
   const offer = await readOffer(call, product);
-  const security = await securityOf(call, id);
+  const security = await loadSecurityAdoption(call, id);
   const licenses = await loadOptional(call, (on) => countLicensesByPlan(on, id));
   const texts = view.t.products;
   const actions = (
@@ -42,7 +42,7 @@ async function showProduct(call: OperatorCall): Promise<PageResponse> {
   );
   return {
     page: (
-      <TitledPage title={name} nav="products" crumbs={productCrumbs(view)} actions={actions}>
+      <TitledPage title={name} nav="products" crumbs={productBreadcrumbs(view)} actions={actions}>
         <OfferPanel offer={offer} />
         <SecurityPanel standing={security} />
         <div class="cols cols-side">
@@ -64,7 +64,7 @@ function ProductFacts({ product, included, bundles }: ProductDetails) {
   const address = (url: string | null) => (url === null ? t.common.none : <a href={url}>{url}</a>);
   return (
     <Panel id="facts" title={facts.title} inside>
-      <Facts
+      <DescriptionList
         facts={[
           [facts.id, String(product.id)],
           [facts.element, product.element ?? t.common.none],
@@ -139,8 +139,8 @@ function Plans({
             cell: ({ id, name }) => (mayWrite ? <a href={to(`/plans/${id}`)}>{name}</a> : name),
           },
           { title: columns.counts, cell: (plan) => common.sites(plan.activationType) },
-          { title: columns.slots, kind: 'number', cell: (plan) => slotsInWords(view, plan.activationLimit) },
-          { title: columns.runs, cell: ({ duration }) => runsFor(view, duration) },
+          { title: columns.slots, kind: 'number', cell: (plan) => slotLimit(view, plan.activationLimit) },
+          { title: columns.runs, cell: ({ duration }) => planDuration(view, duration) },
           { title: columns.staging, cell: ({ freeStaging }) => (freeStaging ? common.yes : common.no) },
           {
             title: columns.licenses,

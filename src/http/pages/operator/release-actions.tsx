@@ -4,16 +4,22 @@ import { releaseForShare } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { OperationError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, TextArea } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
-import { offeredVersion } from './catalogue';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
+import { versionInUpdateXml } from './catalogue';
 import { ChangelogPreview } from './release-changelog';
-import { isOffered, RolloutField, sharesFor } from './release-rollout';
-import { allowedIn, Allowances, explainPackage, lacksLines, published } from './release-new';
+import { isOffered, RolloutField, rolloutShares } from './release-rollout';
+import {
+  readAllowances,
+  AllowanceBoxes,
+  explainPackage,
+  lacksManifestLines,
+  redirectToReleases,
+} from './release-new';
 import { ManifestPanel, readOffer } from './update-xml';
 import { releaseOperations } from '../../../operations/releases';
 
@@ -62,24 +68,27 @@ async function offeredBeside({ db }: OperatorCall, { id, productId }: Release): 
 
 async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const body = { changelog: sent.get('changelog') ?? '', security: sent.get('security') === 'true' };
-  await act(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
-  return done(listOf(release), 'saved');
+  await submitOperation(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
+  return redirectWithFlash(listOf(release), 'saved');
 }
 
 async function publish(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
-  const body = { ...allowedIn(sent), rollout: sent.get('rollout') ?? undefined };
-  const data = await act(call, sent, releaseOperations.publishRelease, { path: { id: release.id }, body });
-  return published(call, release.productId, data);
+  const body = { ...readAllowances(sent), rollout: sent.get('rollout') ?? undefined };
+  const data = await submitOperation(call, sent, releaseOperations.publishRelease, {
+    path: { id: release.id },
+    body,
+  });
+  return redirectToReleases(call, release.productId, data);
 }
 
 async function withdraw(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const body = sent.get('allow_downgrade') === 'true' ? { allow_downgrade: true } : {};
-  const { update_xml } = await act(call, sent, releaseOperations.withdrawRelease, {
+  const { update_xml } = await submitOperation(call, sent, releaseOperations.withdrawRelease, {
     path: { id: release.id },
     body,
   });
-  const offered = await offeredVersion(call, release.productId);
-  return done(listOf(release), 'releaseWithdrawn', release.version, update_xml.state, offered);
+  const offered = await versionInUpdateXml(call, release.productId);
+  return redirectWithFlash(listOf(release), 'releaseWithdrawn', release.version, update_xml.state, offered);
 }
 
 async function showEdit(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
@@ -102,7 +111,7 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
             ) : null}
             {state === 'published' &&
             (await isOffered(call, release)) &&
-            (release.rollout < 100 || (await sharesFor(call, release.productId)).length > 1) ? (
+            (release.rollout < 100 || (await rolloutShares(call, release.productId)).length > 1) ? (
               <ButtonLink path={`/releases/${id}/rollout`} label={t.releases.rollout.link} />
             ) : null}
             {state === 'published' && release.security ? (
@@ -140,7 +149,7 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
   const { id, version } = release;
   const latest = await offeredBeside(call, release);
   const { product } = await readProduct(call.db, release.productId);
-  const offer = lacksLines(form) ? await readOffer(call, product) : undefined;
+  const offer = lacksManifestLines(form) ? await readOffer(call, product) : undefined;
   return {
     page: (
       <FormPage
@@ -160,8 +169,8 @@ async function askPublish(call: OperatorCall, form: FormState, release: Release)
         busy={texts.busy}
         back={listOf(release)}
       >
-        <RolloutField shares={await sharesFor(call, release.productId)} />
-        <Allowances form={form} value="true" />
+        <RolloutField shares={await rolloutShares(call, release.productId)} />
+        <AllowanceBoxes form={form} value="true" />
       </FormPage>
     ),
   };

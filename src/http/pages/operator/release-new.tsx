@@ -3,16 +3,16 @@ import { readUpdateXmlState } from '../../../joomla/regenerate-update-xml';
 import { readProduct } from '../../../licensing/catalogue';
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
-import { act, type DataOf } from '../act';
+import { submitOperation, type DataOf } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Checkbox, Choices, FileField, TextArea, TextField, UploadProgress } from '../kit/fields';
+import { Checkbox, RadioGroup, FileField, TextArea, TextField, UploadProgress } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Redirect, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Redirect, type Route } from '../page';
 import { useView } from '../view';
-import { explainRollout, RolloutField, sharesFor } from './release-rollout';
+import { explainRollout, RolloutField, rolloutShares } from './release-rollout';
 import { ManifestPanel, readOffer } from './update-xml';
-import { chosenProduct, offeredVersion } from './catalogue';
+import { chosenProduct, versionInUpdateXml } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
 
 /** The form for a new release, which uploads its package. */
@@ -38,7 +38,7 @@ export const releaseNewRoutes: Route<OperatorCall>[] = [
 async function publish(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const id = readId(call);
   const { data, isKept } = await uploadPackage(call, sent, id);
-  return isKept ? keptAsDraft(data) : published(call, id, data);
+  return isKept ? redirectToDraft(data) : redirectToReleases(call, id, data);
 }
 
 type Uploaded = DataOf<typeof releaseOperations.uploadRelease>;
@@ -59,35 +59,38 @@ export async function uploadPackage(
     // A draft is not offered, so its rollout is chosen when it is published.
     return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
   };
-  const data = await act(call, sent, releaseOperations.uploadRelease, { path: { id }, amend });
+  const data = await submitOperation(call, sent, releaseOperations.uploadRelease, { path: { id }, amend });
   return { data, isKept };
 }
 
 /** Redirects to the page that publishes such a draft. */
-export function keptAsDraft(data: Uploaded): PageResponse {
-  return withRemarks(done(`/releases/${data.id}/publish`, 'draftInstead', data.version), data);
+export function redirectToDraft(data: Uploaded): PageResponse {
+  return withRemarks(redirectWithFlash(`/releases/${data.id}/publish`, 'draftInstead', data.version), data);
 }
 
 /** Adds the remarks about a package to the flash message of the next page. */
 export function withRemarks(answer: Redirect, { remarks }: Pick<Uploaded, 'remarks'>): PageResponse {
-  if (answer.said) answer.said.remarks = remarks.map(({ code, facts }) => [code, ...facts]);
+  if (answer.flash) answer.flash.remarks = remarks.map(({ code, facts }) => [code, ...facts]);
   return answer;
 }
 
 /** Redirects with a flash message that states the version that Joomla offers now. */
-export async function published(
+export async function redirectToReleases(
   call: OperatorCall,
   productId: number,
   data: Uploaded,
 ): Promise<PageResponse> {
   const { version, state, rollout, update_xml } = data;
   const to = `/releases?product_id=${productId}`;
-  if (state === 'draft') return withRemarks(done(to, 'draftKept', version), data);
-  const offered = await offeredVersion(call, productId);
+  if (state === 'draft') return withRemarks(redirectWithFlash(to, 'draftKept', version), data);
+  const offered = await versionInUpdateXml(call, productId);
   const { rollouts } = await readUpdateXmlState(call.db, call.settings.updateXml, productId);
   // A newer version may already be published, so that this one is in no rollout.
   const share = rollouts.some((one) => one.version === version) ? rollout : 100;
-  return withRemarks(done(to, 'releasePublished', version, update_xml.state, offered, String(share)), data);
+  return withRemarks(
+    redirectWithFlash(to, 'releasePublished', version, update_xml.state, offered, String(share)),
+    data,
+  );
 }
 
 /** Returns the reason for which a package was refused, with both values that differ. */
@@ -134,7 +137,7 @@ export function explainPackage(
 
 async function showForm(call: OperatorCall, form: FormState): Promise<PageResponse> {
   const { product } = await readProduct(call.db, readId(call));
-  const offer = lacksLines(form) ? await readOffer(call, product) : undefined;
+  const offer = lacksManifestLines(form) ? await readOffer(call, product) : undefined;
   const { t, format } = call.view;
   const texts = t.releases.form;
   return {
@@ -165,7 +168,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
         />
         <TextField name="version" label={texts.version} hint={texts.versionHint} />
         <TextArea name="changelog" label={texts.changelog} hint={texts.changelogHint} />
-        <Choices
+        <RadioGroup
           name="draft"
           label={texts.then}
           value="0"
@@ -174,9 +177,9 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
             { value: '1', label: texts.draft },
           ]}
         />
-        <RolloutField shares={await sharesFor(call, product.id)} />
+        <RolloutField shares={await rolloutShares(call, product.id)} />
         <Checkbox name="security" label={t.releases.security.field} hint={t.releases.security.fieldHint} />
-        <Allowances form={form} />
+        <AllowanceBoxes form={form} />
         <UploadProgress />
       </FormPage>
     ),
@@ -184,7 +187,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
 }
 
 /** Reports whether a form was refused because the package's manifest lacks lines. The page then shows these lines. */
-export function lacksLines({ failure }: FormState): boolean {
+export function lacksManifestLines({ failure }: FormState): boolean {
   return ['without-lines', 'foreign-server'].includes(failure?.reason ?? '');
 }
 
@@ -192,7 +195,7 @@ export function lacksLines({ failure }: FormState): boolean {
  * Boxes that allow a refused package. Each is shown only after its refusal.
  * @param value the submitted value of a box
  */
-export function Allowances({ form, value = '1' }: { form: FormState; value?: string }) {
+export function AllowanceBoxes({ form, value = '1' }: { form: FormState; value?: string }) {
   const { newServer, newServerHint, foreignServerHint, unchecked, uncheckedHint } = useView().t.releases.form;
   const wasRefusedFor = (name: string, ...reasons: string[]) =>
     reasons.includes(form.failure?.reason ?? '') || form.value(name) !== undefined;
@@ -214,7 +217,7 @@ export function Allowances({ form, value = '1' }: { form: FormState; value?: str
 }
 
 /** Returns the ticked allowances of a package's form, as a JSON body. */
-export function allowedIn(sent: URLSearchParams): Record<string, boolean> {
+export function readAllowances(sent: URLSearchParams): Record<string, boolean> {
   return Object.fromEntries(
     ['new_update_server', 'unchecked'].flatMap((name) => (sent.get(name) === 'true' ? [[name, true]] : [])),
   );

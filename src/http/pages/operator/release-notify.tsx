@@ -3,12 +3,12 @@ import { releaseNoticeOperations } from '../../../operations/release-notice';
 import { findReleaseById, type Release } from '../../../packages/releases';
 import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Notifies the customers of a security release, after a preview of the mail. */
 
@@ -30,8 +30,10 @@ async function requireSecurityRelease(call: OperatorCall): Promise<Release> {
 
 async function notify(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
   const { id, productId, version } = release;
-  const { mails } = await act(call, sent, releaseNoticeOperations.sendReleaseNotice, { path: { id } });
-  return done(
+  const { mails } = await submitOperation(call, sent, releaseNoticeOperations.sendReleaseNotice, {
+    path: { id },
+  });
+  return redirectWithFlash(
     `/releases?product_id=${productId}`,
     'releaseNotified',
     version,

@@ -6,14 +6,14 @@ import { OperationError, type ErrorResponse } from '../../../operations/kit/fail
 import { readId } from '../../../operations/kit/request-params';
 import { releaseOperations } from '../../../operations/releases';
 import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { Form, FormErrors, Select, Submit } from '../kit/fields';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 
@@ -30,7 +30,7 @@ const SHARES = ['10', '25', '50', ALL];
  * Lists the shares that a rollout can have: only 100 % if the web server does not give Joomla different files by
  * address.
  */
-export async function sharesFor({ db, settings }: OperatorCall, productId: number): Promise<string[]> {
+export async function rolloutShares({ db, settings }: OperatorCall, productId: number): Promise<string[]> {
   const { element } = await requireProduct(db, productId);
   const { url } = await readUpdateXmlState(db, settings.updateXml, productId);
   const reach = url === null ? undefined : await settings.askForXml(url);
@@ -55,12 +55,12 @@ async function requirePublished(call: OperatorCall): Promise<Release> {
 }
 
 async function rollOut(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
-  const changed = await act(call, sent, releaseOperations.updateRelease, {
+  const changed = await submitOperation(call, sent, releaseOperations.updateRelease, {
     path: { id: release.id },
     body: { rollout: sent.get('rollout') ?? release.rollout },
   });
   const { version, rollout, update_xml } = changed;
-  return done(
+  return redirectWithFlash(
     `/releases?product_id=${release.productId}`,
     'releaseRolledOut',
     version,
@@ -98,7 +98,7 @@ async function showRollout(call: OperatorCall, form: FormState, release: Release
         nav="releases"
         crumbs={[[t.releases.title, `/releases?product_id=${release.productId}`]]}
       >
-        <Head title={title} />
+        <PageHeader title={title} />
         <RolloutPanel
           rollout={await readRolloutOf(call, release)}
           isReplaced={!(await isOffered(call, release))}
@@ -148,7 +148,7 @@ async function readRolloutOf(call: OperatorCall, release: Release): Promise<Roll
   const counts = await loadOptional(call, (db) =>
     countRollout(db, productId, versions, publishedAt ?? createdAt),
   );
-  return { release, before, counts, shares: await sharesFor(call, productId) };
+  return { release, before, counts, shares: await rolloutShares(call, productId) };
 }
 
 export function RolloutPanel({
@@ -174,7 +174,7 @@ export function RolloutPanel({
 
       aside={publishedAt === null ? undefined : texts.since(format.localDay(publishedAt))}
     >
-      <Inside>
+      <PanelBody>
         <FormErrors form={form} />
         <p>
           {isReplaced
@@ -196,7 +196,7 @@ export function RolloutPanel({
             ))}
           </ol>
         )}
-      </Inside>
+      </PanelBody>
       {counts === undefined ? null : (
         <Table
           caption={texts.caption}
@@ -218,7 +218,7 @@ export function RolloutPanel({
         />
       )}
       {mayWrite && !isReplaced ? (
-        <Inside>
+        <PanelBody>
           <Form path={`/releases/${id}/rollout`} form={form} label={texts.panel(version)}>
             <p class="acts">
               {others.map((one) => (
@@ -235,13 +235,13 @@ export function RolloutPanel({
             </p>
             <p class="hint">{texts.hint}</p>
           </Form>
-        </Inside>
+        </PanelBody>
       ) : null}
     </Panel>
   );
 }
 
-/** The field for the rollout of a version that is published. @param shares the possible shares (`sharesFor`) */
+/** The field for the rollout of a version that is published. @param shares the possible shares (`rolloutShares`) */
 export function RolloutField({ shares }: { shares: string[] }) {
   const texts = useView().t.releases.rollout;
   if (shares.length === 1) return <p class="hint">{texts.onlyAll}</p>;

@@ -19,7 +19,7 @@ import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 import { chosenProduct } from './catalogue';
 import { readRollout, RolloutPanel } from './release-rollout';
-import { SecurityPanel, securityOf } from './security-panel';
+import { SecurityPanel, loadSecurityAdoption } from './security-panel';
 import { OfferPanel, readOffer, type Offer } from './update-xml';
 
 /** The list of a product's releases, and the versions that sites are offered. */
@@ -65,7 +65,7 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
         above={
           <>
             <OfferPanel offer={offer} />
-            <SecurityPanel standing={await securityOf(call, id)} />
+            <SecurityPanel standing={await loadSecurityAdoption(call, id)} />
             {rollout === undefined ? null : <RolloutPanel rollout={rollout} />}
           </>
         }

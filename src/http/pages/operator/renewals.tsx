@@ -4,11 +4,11 @@ import { filterId } from '../../../operations/kit/request-params';
 import { OperatorError } from '../../../licensing/operator-error';
 import { readMoney, type MoneyFigures } from '../../../figures/money';
 import { readRenewals, type RenewalSum, type Renewals, type RenewalsQuery } from '../../../figures/renewals';
-import { BarChart, DayCalendar, Numbers } from '../kit/chart';
+import { BarChart, DayCalendar, NumberTable } from '../kit/chart';
 import { ButtonLink } from '../kit/fields';
 import { Filters, type FilterField } from '../kit/filters';
 import { TitledPage } from '../kit/operator-page';
-import { Inside, Panel } from '../kit/panel';
+import { PanelBody, Panel } from '../kit/panel';
 import type { Format } from '../format';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { MoneyPanel } from './money-panel';
@@ -22,7 +22,7 @@ import { useView, type Query, type View } from '../view';
 export const renewalRoutes: Route<OperatorCall>[] = [{ path: '/renewals', get: showRenewals }];
 
 /** The fewest licences for which a share is shown; a share of fewer is not significant. */
-const LEAST_FOR_SHARE = 20;
+const MIN_FOR_SHARE = 20;
 
 export type RenewalFilters = Partial<Record<'product_id' | 'plan_id', string>>;
 
@@ -138,7 +138,7 @@ function rateOf({ t, format }: View, { months, final }: Renewals): string {
     format.number(renewed),
     monthName(format, first.month),
     monthName(format, last.month),
-    final.ended < LEAST_FOR_SHARE ? undefined : format.number(Math.round((100 * renewed) / final.ended)),
+    final.ended < MIN_FOR_SHARE ? undefined : format.number(Math.round((100 * renewed) / final.ended)),
   );
 }
 
@@ -177,7 +177,7 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
   const texts = t.renewals.months;
   return (
     <Panel id="months" title={texts.title} aside={texts.about}>
-      <Inside>
+      <PanelBody>
         <BarChart
           id="months"
           bars={months.map(({ month, inTime, late, lost }) => ({
@@ -198,8 +198,8 @@ function MonthsPanel({ found: { months }, filters }: Shown) {
           empty={texts.empty}
           hasTable={false}
         />
-      </Inside>
-      <Numbers
+      </PanelBody>
+      <NumberTable
         titles={countTitles(t)}
         rows={months.map(({ month, isFinal, ...counted }) => {
           const name = monthName(format, month);
@@ -257,11 +257,11 @@ function PlansPanel({
   return (
     <Panel id="plans" title={texts.plans.title}>
       {counted.length === 0 ? (
-        <Inside>
+        <PanelBody>
           <p>{texts.noneFinal}</p>
-        </Inside>
+        </PanelBody>
       ) : (
-        <Numbers
+        <NumberTable
           titles={countTitles(t)}
           rows={counted.map(({ planId, ...one }) => ({
             label: <a href={to('/renewals', { plan_id: planId })}>{nameOf(planId)}</a>,
@@ -280,7 +280,7 @@ function DuePanel({ found: { due }, filters }: Shown) {
   const texts = t.renewals.due;
   return (
     <Panel id="due" title={texts.title} aside={texts.about} footer={texts.note}>
-      <Numbers
+      <NumberTable
         titles={[texts.without, texts.with]}
         rows={due.map(({ days, withoutSubscription, withSubscription }) => ({
           label: texts.days(format.number(days)),

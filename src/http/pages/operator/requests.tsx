@@ -9,7 +9,7 @@ import { describeRequests, type DescribedRequest } from '../../../support/reques
 import { filterId, requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
-import { Filters, NoMatch, type FilterField } from '../kit/filters';
+import { Filters, NoResults, type FilterField } from '../kit/filters';
 import { ListPage } from '../kit/list-page';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { loadOptional } from '../load-optional';
@@ -24,7 +24,7 @@ const CHART_DAYS = 30;
 
 /** The query parameters, with the same names as in the API's list. */
 const NAMES = ['outcome', 'product_id', 'hint', 'ip', 'since'] as const;
-type Given = Partial<Record<(typeof NAMES)[number] | 'after', string | undefined>>;
+type ListParams = Partial<Record<(typeof NAMES)[number] | 'after', string | undefined>>;
 
 export const requestRoutes: Route<OperatorCall>[] = [
   { path: '/requests', get: showRequests },
@@ -38,7 +38,7 @@ async function showRequests(call: OperatorCall): Promise<PageResponse> {
   const { t, format } = view;
   const texts = t.requests;
   const licenseId = await licenseOf(call);
-  const given = readGiven(query);
+  const given = readParams(query);
   const { after: _after, ...filters } = given;
   const products = await listCatalogue(db);
   const { items: requests, next } = await readRequests(call, { licenseId, given, limit: LIMIT });
@@ -79,7 +79,7 @@ async function showRequests(call: OperatorCall): Promise<PageResponse> {
           ofLicense: id !== undefined,
           caption: texts.caption(format.number(requests.length)),
           empty: isFiltered ? (
-            <NoMatch path={path}>{texts.noMatch}</NoMatch>
+            <NoResults path={path}>{texts.noMatch}</NoResults>
           ) : id === undefined ? (
             texts.none
           ) : (
@@ -98,7 +98,7 @@ async function showRequests(call: OperatorCall): Promise<PageResponse> {
  */
 function filterFields(
   { view: { t, language } }: OperatorCall,
-  filters: Given,
+  filters: ListParams,
   products: Product[] | undefined,
 ): FilterField[] {
   const texts = t.requests;
@@ -136,7 +136,7 @@ function lastDays(db: OperatorCall['db'], at: Date) {
 
 async function downloadRequests(call: OperatorCall): Promise<PageResponse> {
   const licenseId = await licenseOf(call);
-  const given = readGiven(call.query);
+  const given = readParams(call.query);
   const { csvName, csvOfLicense } = call.view.t.requests;
   const rows = csvRows(
     (after) => readRequests(call, { licenseId, given: { ...given, after }, limit: CSV_PAGE }),
@@ -153,7 +153,7 @@ async function licenseOf(call: OperatorCall): Promise<number | undefined> {
   return call.path.id === undefined ? undefined : (await requireLicense(call)).id;
 }
 
-function readGiven(query: URLSearchParams): Given {
+function readParams(query: URLSearchParams): ListParams {
   const names = [...NAMES, 'after'] as const;
   return Object.fromEntries(
     names.map((name) => [name, query.get(name)?.trim()] as const).filter(([, value]) => value),
@@ -163,7 +163,7 @@ function readGiven(query: URLSearchParams): Given {
 /** Reads a page of the list. An invalid filter, such as a nonexistent day, matches nothing. */
 async function readRequests(
   { db, at, view }: OperatorCall,
-  { licenseId, given, limit }: { licenseId: number | undefined; given: Given; limit: number },
+  { licenseId, given, limit }: { licenseId: number | undefined; given: ListParams; limit: number },
 ): Promise<{ items: DescribedRequest[]; next: string | null }> {
   try {
     const page = await listRequestPage(db, toQuery(licenseId, given), { limit, after: given.after });
@@ -180,7 +180,7 @@ async function readRequests(
 
 function toQuery(
   licenseId: number | undefined,
-  { product_id, since, after: _after, ...others }: Given,
+  { product_id, since, after: _after, ...others }: ListParams,
 ): RequestQuery {
   return {
     ...others,

@@ -34,7 +34,7 @@ import { shopRoutes } from './shop';
 import { shopPluginRoutes } from './shop-plugin';
 import { shopListRoutes } from './shops';
 import { skuRoutes } from './shop-map';
-import { spreadingRoutes } from './spreading';
+import { keySharingRoutes } from './key-sharing';
 import { mailTextRoutes } from './mail-texts';
 import { settingsRoutes } from './settings';
 import { startRoutes } from './start';
@@ -59,7 +59,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...licenseRoutes,
   ...answerRoutes,
   ...requestRoutes,
-  ...spreadingRoutes,
+  ...keySharingRoutes,
   ...historyRoutes,
   ...customerListRoutes,
   ...customerRoutes,

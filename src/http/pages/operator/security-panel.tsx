@@ -9,7 +9,10 @@ import { LONG_TIMEOUT_MS, loadOptional } from '../load-optional';
  * Returns the adoption of the newest security release; undefined if none exists, or if it was not loaded within the
  * timeout.
  */
-export function securityOf(call: OperatorCall, productId: number): Promise<SecurityAdoption | undefined> {
+export function loadSecurityAdoption(
+  call: OperatorCall,
+  productId: number,
+): Promise<SecurityAdoption | undefined> {
   return loadOptional(call, (on) => readSecurityAdoption(on, productId), LONG_TIMEOUT_MS);
 }
 

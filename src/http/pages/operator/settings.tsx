@@ -11,15 +11,15 @@ import {
 import { HIDDEN_PASSWORD, writeMailUrl } from '../../../mail/settings';
 import { describeStored } from '../../../texts/operators/failures';
 import { mailServerInWords } from '../../../texts/operators/mail-server';
-import { act, unlessGone, type DataOf } from '../act';
+import { submitOperation, redirectIfDeleted, type DataOf } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, FileField, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { OperatorPage } from '../kit/operator-page';
-import { Head, Inside, Panel } from '../kit/panel';
+import { PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { CUSTOMERS, CUSTOMER_LANGUAGES } from '../../../texts/customers/languages';
 import { mailTextOperations } from '../../../operations/mail-texts';
@@ -69,10 +69,10 @@ export const settingsRoutes: Route<OperatorCall>[] = [
 ];
 
 function readAll(call: OperatorCall): Promise<Setting[]> {
-  return act(call, new URLSearchParams(), configurationOperations.listSettings);
+  return submitOperation(call, new URLSearchParams(), configurationOperations.listSettings);
 }
 
-function ofGroup(group: SettingGroup): EditableName[] {
+function settingsOfGroup(group: SettingGroup): EditableName[] {
   return EDITABLE_NAMES.filter((name) => EDITABLE[name].group === group);
 }
 
@@ -80,7 +80,7 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
   const { t, mayWrite } = call.view;
   const { settings: texts } = t;
   const all = await readAll(call);
-  const mailTexts = await act(call, new URLSearchParams(), mailTextOperations.listMailTexts);
+  const mailTexts = await submitOperation(call, new URLSearchParams(), mailTextOperations.listMailTexts);
   const own = mailTexts.filter(({ source }) => source !== 'built_in').length;
   const { to } = call.view;
   const group = (id: SettingGroup, more: Row[] = [], footer?: Child) => (
@@ -103,7 +103,7 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
   return {
     page: (
       <OperatorPage title={texts.title} nav="settings">
-        <Head title={texts.title} sub={texts.about} />
+        <PageHeader title={texts.title} sub={texts.about} />
         <div class="cols cols-menu">
           <nav class="toc" aria-label={texts.title}>
             {sections.map(([id, title]) => (
@@ -126,9 +126,9 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
             {group('limits')}
             {group('keeping')}
             <Panel id="fixed" title={texts.fixed.title}>
-              <Inside>
+              <PanelBody>
                 <p class="small">{texts.fixed.about}</p>
-              </Inside>
+              </PanelBody>
               <FixedTable rows={all.filter(({ editable }) => !editable)} />
             </Panel>
           </div>
@@ -272,7 +272,7 @@ function showGroup(call: OperatorCall, form: FormState, all: Setting[], group: F
         busy={texts.saving}
         back="/settings"
       >
-        {ofGroup(group).map((name) => (
+        {settingsOfGroup(group).map((name) => (
           <SettingField setting={all.find((one) => one.name === name)} name={name} />
         ))}
       </FormPage>
@@ -334,15 +334,15 @@ function changesOf(
 }
 
 async function saveGroup(call: OperatorCall, sent: URLSearchParams, group: FormGroup): Promise<PageResponse> {
-  const body = changesOf(sent, ofGroup(group));
+  const body = changesOf(sent, settingsOfGroup(group));
   refuseOtherScheme(call, body.public_url);
-  await act(call, sent, configurationOperations.updateSettings, { body });
-  return done('/settings', 'saved');
+  await submitOperation(call, sent, configurationOperations.updateSettings, { body });
+  return redirectWithFlash('/settings', 'saved');
 }
 
 /**
- * Refuses the same host with another scheme. Otherwise the next form would be refused as another site's (CSRF), and
- * could not correct it.
+ * Refuses the same host with another scheme. Otherwise the CSRF check would refuse the next form as one of another
+ * site, so that no form could correct the address.
  */
 function refuseOtherScheme({ ctx }: OperatorCall, url: string | null | undefined): void {
   if (!url || !URL.canParse(url)) return;
@@ -455,8 +455,8 @@ async function saveMail(call: OperatorCall, sent: URLSearchParams): Promise<Page
     ...(sent.has('host') ? { mail_url: mailUrlOf(call, sent) } : {}),
     ...(sent.has('untried') ? { untried: true } : {}),
   };
-  await act(call, sent, configurationOperations.updateSettings, { body });
-  return done('/settings', 'saved');
+  await submitOperation(call, sent, configurationOperations.updateSettings, { body });
+  return redirectWithFlash('/settings', 'saved');
 }
 
 function mailUrlOf(call: OperatorCall, sent: URLSearchParams): string | null {
@@ -498,8 +498,8 @@ function showTest(call: OperatorCall, form: FormState): PageResponse {
 
 async function sendTest(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = { to: sent.get('to')?.trim() ?? '' };
-  const { to, answer } = await act(call, sent, configurationOperations.sendTestMail, { body });
-  return done('/settings', 'testMailSent', to, answer.slice(0, 200));
+  const { to, answer } = await submitOperation(call, sent, configurationOperations.sendTestMail, { body });
+  return redirectWithFlash('/settings', 'testMailSent', to, answer.slice(0, 200));
 }
 
 function explainTest({ view: { t } }: OperatorCall, { facts, status }: ErrorResponse): string | undefined {
@@ -516,9 +516,9 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
   return {
     page: (
       <OperatorPage title={texts.title} nav="settings" crumbs={crumbsOf(call)}>
-        <Head title={texts.title} sub={texts.about} />
+        <PageHeader title={texts.title} sub={texts.about} />
         <Panel id="picture" kind="narrow">
-          <Inside>
+          <PanelBody>
             {config.shopLogo === undefined ? null : (
               <p>
                 <ShownPicture />
@@ -542,7 +542,7 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
                 </p>
               </Form>
             )}
-          </Inside>
+          </PanelBody>
         </Panel>
         {config.stored.picture === undefined || isGiven ? null : (
           <div>
@@ -557,13 +557,13 @@ function showPicture(call: OperatorCall, form: FormState): PageResponse {
 }
 
 async function setPicture(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  await act(call, sent, configurationOperations.setShopPicture);
-  return done('/settings', 'saved');
+  await submitOperation(call, sent, configurationOperations.setShopPicture);
+  return redirectWithFlash('/settings', 'saved');
 }
 
 function removePicture(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  return unlessGone('/settings', async () => {
-    await act(call, sent, configurationOperations.removeShopPicture);
-    return done('/settings', 'saved');
+  return redirectIfDeleted('/settings', async () => {
+    await submitOperation(call, sent, configurationOperations.removeShopPicture);
+    return redirectWithFlash('/settings', 'saved');
   });
 }

@@ -4,7 +4,7 @@ import type { Shop } from '../../../orders/shops';
 import { describeStored } from '../../../texts/operators/failures';
 import { formState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
-import { Facts, Inside, Panel } from '../kit/panel';
+import { DescriptionList, PanelBody, Panel } from '../kit/panel';
 import { useView } from '../view';
 
 /** The backfill of a shop's messages that were missed: its state, and the access that it needs. */
@@ -47,10 +47,10 @@ export function CatchUpPanel({ shop }: { shop: Shop }) {
   const { caughtUpAt, caughtUpUntil, catchUpFailure } = shop;
   return (
     <Panel id="catch-up" title={texts.title}>
-      <Inside>
+      <PanelBody>
         {state === 'ready' ? (
           <>
-            <Facts
+            <DescriptionList
               facts={[
                 [texts.at, caughtUpAt === null ? texts.never : format.moment(caughtUpAt)],
                 caughtUpUntil === null ? undefined : [texts.until, format.moment(caughtUpUntil)],
@@ -77,7 +77,7 @@ export function CatchUpPanel({ shop }: { shop: Shop }) {
             </p>
           </>
         )}
-      </Inside>
+      </PanelBody>
     </Panel>
   );
 }

@@ -1,12 +1,12 @@
 import { describeWait } from '../../../texts/operators/failures';
 import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { requireShop, SKU_QUANTITIES } from '../../../orders/shops';
-import { act, filled, unlessGone } from '../act';
+import { submitOperation, nonEmptyFields, redirectIfDeleted } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Choices, Select, TextField, type Option } from '../kit/fields';
+import { RadioGroup, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { shopOperations } from '../../../operations/shops';
 
 /** Maps an article of a shop to a plan. Orders that were blocked by it are processed at once. */
@@ -26,8 +26,8 @@ export function shopOf({ path }: Pick<OperatorCall, 'path'>): string {
 }
 
 /**
- * Returns the page that opened the form: an order, the list of orders, or the shop. Only known paths pass (open
- * redirect).
+ * Returns the page that opened the form: an order, the list of orders, or the shop. Accepts only known paths, to
+ * prevent an open redirect.
  */
 function backOf(text: string | null | undefined, shop: string): string {
   return text && /^\/orders(\/\d+)?$/.test(text) ? text : `/shops/${shop}`;
@@ -63,7 +63,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
             <input type="hidden" name="back" value={back} />
             <TextField name="sku" label={texts.sku} hint={texts.skuHint} value={sku} required />
             <Select name="plan_id" label={texts.plan} hint={texts.planHint} options={plans} required />
-            <Choices
+            <RadioGroup
               name="quantity"
               label={texts.quantity}
               value="licenses"
@@ -92,12 +92,19 @@ export async function planOptions({ db }: Pick<OperatorCall, 'db'>): Promise<Opt
 
 async function map(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const shop = shopOf(call);
-  const body = filled(sent, 'sku', 'plan_id', 'quantity');
-  const data = await act(call, sent, shopOperations.mapShopSku, { path: { name: shop }, body });
+  const body = nonEmptyFields(sent, 'sku', 'plan_id', 'quantity');
+  const data = await submitOperation(call, sent, shopOperations.mapShopSku, { path: { name: shop }, body });
   const plan = (await planOptions(call)).find(({ value }) => value === data.plan_id)?.label ?? '';
   const { ran } = data;
-  const others = notDone(call, ran);
-  return done(backOf(sent.get('back'), shop), 'orderMapped', data.sku, plan, String(ran.done), others);
+  const others = unprocessedOrders(call, ran);
+  return redirectWithFlash(
+    backOf(sent.get('back'), shop),
+    'orderMapped',
+    data.sku,
+    plan,
+    String(ran.done),
+    others,
+  );
 }
 
 interface NotDone {
@@ -113,7 +120,10 @@ const MAX_NAMED = 5;
  * Returns a sentence that names the first orders that are still blocked or failed, with the reason, and counts the
  * others.
  */
-export function notDone({ view: { t } }: OperatorCall, { waiting, failed, orders }: NotDone): string {
+export function unprocessedOrders(
+  { view: { t } }: OperatorCall,
+  { waiting, failed, orders }: NotDone,
+): string {
   const others = orders.filter(({ state }) => state !== 'done').slice(0, MAX_NAMED);
   const named = others.map(({ order, state, reason }) => {
     const why = state === 'failed' ? (reason ?? '') : describeWait(t.failures, reason ?? '');
@@ -126,8 +136,8 @@ export function notDone({ view: { t } }: OperatorCall, { waiting, failed, orders
 function unmap(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const name = shopOf(call);
   const sku = sent.get('sku') ?? '';
-  return unlessGone(`/shops/${name}`, async () => {
-    await act(call, sent, shopOperations.unmapShopSku, { path: { name, sku } });
-    return done(`/shops/${name}`, 'skuUnmapped', sku);
+  return redirectIfDeleted(`/shops/${name}`, async () => {
+    await submitOperation(call, sent, shopOperations.unmapShopSku, { path: { name, sku } });
+    return redirectWithFlash(`/shops/${name}`, 'skuUnmapped', sku);
   });
 }

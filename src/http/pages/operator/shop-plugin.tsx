@@ -2,8 +2,8 @@ import { SHOP_TITLES } from '../../../joomla/shop-plugin';
 import { shopPluginOperations } from '../../../operations/shop-plugin';
 import { isPlugin } from '../../../orders/shop-kinds';
 import type { Shop } from '../../../orders/shops';
-import { act } from '../act';
-import { Inside, Panel } from '../kit/panel';
+import { submitOperation } from '../submit';
+import { PanelBody, Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { shopOf } from './shop-map';
@@ -17,7 +17,7 @@ export const shopPluginRoutes: Route<OperatorCall>[] = [
 async function give(call: OperatorCall): Promise<PageResponse> {
   const wanted = { path: { name: shopOf(call) } };
   const nothing = new URLSearchParams();
-  const { file_name, zip } = await act(call, nothing, shopPluginOperations.getShopPlugin, wanted);
+  const { file_name, zip } = await submitOperation(call, nothing, shopPluginOperations.getShopPlugin, wanted);
   return { file: file_name, type: 'application/zip', content: Buffer.from(zip, 'base64') };
 }
 
@@ -29,7 +29,7 @@ export function ShopPluginPanel({ shop: { name, kind } }: { shop: Pick<Shop, 'na
   const shop = SHOP_TITLES[kind];
   return (
     <Panel id="plugin" title={texts.title(shop)}>
-      <Inside>
+      <PanelBody>
         <ol>
           <li>
             {texts.token(name)} <a href={to('/tokens')}>{texts.makeToken}</a>
@@ -44,7 +44,7 @@ export function ShopPluginPanel({ shop: { name, kind } }: { shop: Pick<Shop, 'na
           </li>
         </ol>
         <p class="small muted">{texts.next}</p>
-      </Inside>
+      </PanelBody>
     </Panel>
   );
 }

@@ -7,7 +7,7 @@ import { isPosting, mailOf } from '../../../orders/shop-kinds';
 import { listSkus, requireShop, type Shop, type ShopSku } from '../../../orders/shops';
 import { listMessages, type ShopMessage } from '../../../orders/views';
 import type { ErrorResponse } from '../../../operations/kit/failures';
-import { act, filled } from '../act';
+import { submitOperation, nonEmptyFields } from '../submit';
 import { hookAddress } from '../address';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
@@ -16,23 +16,23 @@ import { ButtonLink, Form, FormErrors, Select, Submit, TextField } from '../kit/
 import { FormPage } from '../kit/form-page';
 import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
-import { Facts, Head, Inside, Panel } from '../kit/panel';
+import { DescriptionList, PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { reasonText } from './reason';
-import { NeedLine } from './overview-needs';
-import { notDone, planOptions, shopOf } from './shop-map';
+import { ActionItemLine } from './overview-needs';
+import { unprocessedOrders, planOptions, shopOf } from './shop-map';
 import { ApiAccessFields, CatchUpPanel } from './shop-catch-up';
 import { ShopPluginPanel } from './shop-plugin';
 import {
   MailField,
-  refusedText,
+  shopFieldError,
   SubscriptionFields,
-  subscriptionsOf,
+  readSubscriptionFields,
   TestFields,
-  Tests,
-  testsOf,
+  TestSummary,
+  readTestFields,
 } from './shops';
 import { shopOperations } from '../../../operations/shops';
 
@@ -55,7 +55,7 @@ export const shopRoutes: Route<OperatorCall>[] = [
     find: findShop,
     show: askRemove,
     work: remove,
-    gone: '/shops',
+    whenDeleted: '/shops',
   }),
 ];
 
@@ -64,7 +64,7 @@ function findShop(call: OperatorCall): Promise<Shop> {
 }
 
 function explain(call: OperatorCall, refused: ErrorResponse, sent: URLSearchParams, { kind }: Shop) {
-  return refusedText(call, refused, kind, sent);
+  return shopFieldError(call, refused, kind, sent);
 }
 
 type Plans = ReadonlyMap<number, string>;
@@ -169,21 +169,21 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { name }: Shop): 
   const rules = Object.fromEntries(
     RULES.flatMap((event) => (sent.has(event) ? [[event, sent.get(event)]] : [])),
   ) as Record<string, Effect>;
-  await act(call, sent, shopOperations.updateShop, {
+  await submitOperation(call, sent, shopOperations.updateShop, {
     path: { name },
     body: {
-      ...filled(sent, 'secret', 'mail', 'api_key'),
+      ...nonEmptyFields(sent, 'secret', 'mail', 'api_key'),
       ...(sent.has('site_url') && { site_url: sent.get('site_url')?.trim() || null }),
-      ...subscriptionsOf(sent),
-      ...testsOf(sent),
+      ...readSubscriptionFields(sent),
+      ...readTestFields(sent),
       rules,
     },
   });
-  return done(`/shops/${name}`, 'saved');
+  return redirectWithFlash(`/shops/${name}`, 'saved');
 }
 
 function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): PageResponse {
-  if (isPosting(kind)) return done(`/shops/${name}`);
+  if (isPosting(kind)) return redirectWithFlash(`/shops/${name}`);
   const { t } = call.view;
   const { shops: texts } = t.orders;
   const title = texts.secretTitle(name);
@@ -198,9 +198,9 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
           [name, `/shops/${name}`],
         ]}
       >
-        <Head title={title} sub={texts.secretAbout} />
+        <PageHeader title={title} sub={texts.secretAbout} />
         <Panel id="secret" kind="narrow">
-          <Inside>
+          <PanelBody>
             <label class="label" for="address-text">
               {texts.address}
             </label>
@@ -224,7 +224,7 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
                 <ButtonLink path={`/shops/${name}`} label={t.common.back} />
               </p>
             </Form>
-          </Inside>
+          </PanelBody>
         </Panel>
       </OperatorPage>
     ),
@@ -233,22 +233,22 @@ function showSecret(call: OperatorCall, form: FormState, { name, kind }: Shop): 
 
 async function giveSecret(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<PageResponse> {
   const secret = sent.get('secret')?.trim() ?? '';
-  await act(call, sent, shopOperations.updateShop, { path: { name }, body: { secret } });
-  return done(`/shops/${name}`, 'saved');
+  await submitOperation(call, sent, shopOperations.updateShop, { path: { name }, body: { secret } });
+  return redirectWithFlash(`/shops/${name}`, 'saved');
 }
 
 async function run(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const name = shopOf(call);
-  const ran = await act(call, sent, shopOperations.runShop, { path: { name } });
-  return done(`/shops/${name}`, 'ordersRan', String(ran.done), notDone(call, ran));
+  const ran = await submitOperation(call, sent, shopOperations.runShop, { path: { name } });
+  return redirectWithFlash(`/shops/${name}`, 'ordersRan', String(ran.done), unprocessedOrders(call, ran));
 }
 
 async function catchUp(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const name = shopOf(call);
-  const ran = await act(call, sent, shopOperations.catchUpShop, { path: { name } });
+  const ran = await submitOperation(call, sent, shopOperations.catchUpShop, { path: { name } });
   const outcome =
     ran.failure === null ? (ran.done ? 'shopCaughtUp' : 'shopCatchUpGoesOn') : 'shopCatchUpFailed';
-  return done(`/shops/${name}`, outcome, String(ran.caught_up));
+  return redirectWithFlash(`/shops/${name}`, outcome, String(ran.caught_up));
 }
 
 function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): PageResponse {
@@ -275,8 +275,8 @@ function askRemove({ view }: OperatorCall, form: FormState, { name }: Shop): Pag
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams, { name }: Shop): Promise<PageResponse> {
-  await act(call, sent, shopOperations.removeShop, { path: { name } });
-  return done('/shops', 'shopRemoved', name);
+  await submitOperation(call, sent, shopOperations.removeShop, { path: { name } });
+  return redirectWithFlash('/shops', 'shopRemoved', name);
 }
 
 function ShopPage({
@@ -311,7 +311,7 @@ function ShopPage({
         [texts.title, '/shops'],
       ]}
     >
-      <Head
+      <PageHeader
         title={name}
         actions={
           <>
@@ -330,7 +330,7 @@ function ShopPage({
         <Panel id="needs" title={t.overview.needs.title}>
           <ul class="todo">
             {needs.map((need) => (
-              <NeedLine need={need} shop={name} />
+              <ActionItemLine need={need} shop={name} />
             ))}
           </ul>
         </Panel>
@@ -341,8 +341,8 @@ function ShopPage({
         <SkuPanel shop={name} skus={skus} plans={plans} />
         <aside class="stack">
           <Panel id="facts" title={texts.facts}>
-            <Inside>
-              <Facts
+            <PanelBody>
+              <DescriptionList
                 facts={[
                   [texts.columns.kind, texts.kinds[shop.kind] ?? shop.kind],
                   [
@@ -368,18 +368,18 @@ function ShopPage({
                       <a href={shop.billingUrl}>{shop.billingUrl}</a>
                     ),
                   ],
-                  [texts.columns.tests, <Tests shop={shop} plans={plans} />],
+                  [texts.columns.tests, <TestSummary shop={shop} plans={plans} />],
                   [columns.order, <a href={to('/orders', { shop: name })}>{texts.orders}</a>],
                 ]}
               />
-            </Inside>
+            </PanelBody>
           </Panel>
           {receives ? (
             <Panel id="address" title={texts.address}>
-              <Inside>
+              <PanelBody>
                 <CopyText id="address-text" label={texts.address} text={receives.address} />
                 <Refusals shop={shop} refused={receives.refused} />
-              </Inside>
+              </PanelBody>
             </Panel>
           ) : null}
         </aside>
@@ -454,9 +454,9 @@ function MessagesPanel({ messages, unreadable }: Receives) {
   return (
     <Panel id="messages" title={texts.messages}>
       {unreadable === 0 ? null : (
-        <Inside>
+        <PanelBody>
           <p>{texts.unreadable(unreadable)}</p>
-        </Inside>
+        </PanelBody>
       )}
       <Table
         caption={texts.messagesCaption}

@@ -3,14 +3,14 @@ import { isPosting, SHOP_KINDS, SHOP_MAILS } from '../../../orders/shop-kinds';
 import { apiKeyLook, listShops, secretLook, shopJson, type Shop } from '../../../orders/shops';
 import { countWaitingOrders } from '../../../orders/views';
 import type { ErrorResponse } from '../../../operations/kit/failures';
-import { act, filled } from '../act';
+import { submitOperation, nonEmptyFields } from '../submit';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox, Select, TextField, type Option } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { planOptions } from './shop-map';
 import { shopOperations } from '../../../operations/shops';
@@ -24,14 +24,14 @@ export const shopListRoutes: Route<OperatorCall>[] = [
     isSecret: true,
     show: showNew,
     work: add,
-    explain: (call, refused, sent) => refusedText(call, refused, sent.get('kind') ?? '', sent),
+    explain: (call, refused, sent) => shopFieldError(call, refused, sent.get('kind') ?? '', sent),
   }),
 ];
 
 /**
  * Returns the validation error of a field of a shop's form. For a secret, it names the detected and the expected kind.
  */
-export function refusedText(
+export function shopFieldError(
   { view }: OperatorCall,
   { error: { field }, facts }: ErrorResponse,
   kind: string,
@@ -82,7 +82,7 @@ async function showList({ db, view: { t, to, format } }: OperatorCall): Promise<
             kind: 'number',
             cell: ({ name }) => format.number(waiting.get(name) ?? 0),
           },
-          { title: columns.tests, cell: (shop) => <Tests shop={shop} plans={plans} /> },
+          { title: columns.tests, cell: (shop) => <TestSummary shop={shop} plans={plans} /> },
         ]}
       />
     ),
@@ -133,25 +133,28 @@ async function showNew(call: OperatorCall, form: FormState): Promise<PageRespons
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const body = {
-    ...filled(sent, 'name', 'kind', 'secret', 'mail'),
-    ...subscriptionsOf(sent),
-    ...testsOf(sent),
+    ...nonEmptyFields(sent, 'name', 'kind', 'secret', 'mail'),
+    ...readSubscriptionFields(sent),
+    ...readTestFields(sent),
   };
-  const { name, kind, verifies } = await act(call, sent, shopOperations.addShop, { body });
+  const { name, kind, verifies } = await submitOperation(call, sent, shopOperations.addShop, { body });
   const lacksSecret = !isPosting(kind) && !verifies;
   return lacksSecret
-    ? done(`/shops/${name}/secret`, 'receiverAdded', name)
-    : done(`/shops/${name}`, 'shopAdded', name);
+    ? redirectWithFlash(`/shops/${name}/secret`, 'receiverAdded', name)
+    : redirectWithFlash(`/shops/${name}`, 'shopAdded', name);
 }
 
 /** Reads the fields about a shop's tests, with the API's names. */
-export function testsOf(sent: URLSearchParams): { test: boolean; test_plan_id: number | null } {
+export function readTestFields(sent: URLSearchParams): { test: boolean; test_plan_id: number | null } {
   const plan = sent.get('test_plan_id') ?? '';
   return { test: sent.get('test') === '1', test_plan_id: plan === '' ? null : Number(plan) };
 }
 
 /** Reads the fields about a shop's subscriptions, with the API's names. An empty grace period means the default. */
-export function subscriptionsOf(sent: URLSearchParams): { grace: number | null; billing_url: string | null } {
+export function readSubscriptionFields(sent: URLSearchParams): {
+  grace: number | null;
+  billing_url: string | null;
+} {
   const grace = sent.get('grace')?.trim() ?? '';
   return { grace: grace === '' ? null : Number(grace), billing_url: sent.get('billing_url')?.trim() || null };
 }
@@ -179,7 +182,7 @@ export function SubscriptionFields({ shop }: { shop?: Pick<Shop, 'graceDays' | '
 }
 
 /** A sentence about the licences that a shop's test orders issue. */
-export function Tests({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, string> }) {
+export function TestSummary({ shop, plans }: { shop: Shop; plans: ReadonlyMap<number, string> }) {
   const { shops: texts } = useView().t.orders;
   const { testPlanId, isTest } = shop;
   const issues =

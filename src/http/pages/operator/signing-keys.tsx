@@ -2,14 +2,14 @@ import { listKeysInUse, type SigningKeyInUse } from '../../../licensing/signing-
 import { signingKeyJson } from '../../../licensing/views';
 import { notFound } from '../../../operations/kit/failures';
 import { signingKeyOperations } from '../../../operations/signing-keys';
-import { act, filled } from '../act';
+import { submitOperation, nonEmptyFields } from '../submit';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Checkbox } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** The keys that sign responses: the list, adding a key, and retiring one (key rotation). */
 
@@ -102,8 +102,8 @@ async function askAdd({ db, view }: OperatorCall, form: FormState): Promise<Page
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  const { kid } = await act(call, sent, signingKeyOperations.addSigningKey, { body: {} });
-  return done('/signing-keys', 'signingKeyAdded', kid);
+  const { kid } = await submitOperation(call, sent, signingKeyOperations.addSigningKey, { body: {} });
+  return redirectWithFlash('/signing-keys', 'signingKeyAdded', kid);
 }
 
 async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<PageResponse> {
@@ -141,10 +141,10 @@ async function askRetire({ db, path, view: { t } }: OperatorCall, form: FormStat
 
 async function retire(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const kid = call.path.kid ?? '';
-  const { compromised } = filled(sent, 'compromised');
-  await act(call, sent, signingKeyOperations.retireSigningKey, {
+  const { compromised } = nonEmptyFields(sent, 'compromised');
+  await submitOperation(call, sent, signingKeyOperations.retireSigningKey, {
     path: { kid },
     body: { compromised: compromised === '1' },
   });
-  return done('/signing-keys', 'signingKeyRetired', kid);
+  return redirectWithFlash('/signing-keys', 'signingKeyRetired', kid);
 }

@@ -15,14 +15,14 @@ import {
 } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import { PlanFields } from './plans';
-import { Allowances, lacksLines } from './release-new';
+import { AllowanceBoxes, lacksManifestLines } from './release-new';
 import { useView } from '../view';
 import { ManifestLines } from './start-joomla';
 
 /** The forms of the first steps (onboarding), with default values. */
 
 /** A step. @param open the step whose form is open @param done the saved value @param path the page that changes it */
-export function Step({
+export function OnboardingStep({
   n,
   open,
   title,
@@ -147,7 +147,7 @@ export function ReleaseForm({
   return (
     <>
       {product && xml?.url ? (
-        <details class="fold" open={lacksLines(form)}>
+        <details class="fold" open={lacksManifestLines(form)}>
           <summary>{texts.before}</summary>
           <div class="in">
             <ManifestLines product={product} url={xml.url} />
@@ -173,7 +173,7 @@ export function ReleaseForm({
           <TextField name="version" label={texts.version} hint={texts.versionHint} required />
         ) : null}
         <TextArea name="changelog" label={texts.changelog} hint={texts.changelogHint} />
-        <Allowances form={form} />
+        <AllowanceBoxes form={form} />
         <Submit busy={texts.busy} label={texts.submit} />
         <UploadProgress />
       </Form>

@@ -9,20 +9,20 @@ import type { UploadRules } from '../../../operations/kit/upload';
 import { pathOfStaged, removeStaged, type StagedPackage } from '../../../packages/package-files';
 import { releasesOf } from '../../../packages/releases';
 import { requestOf } from '../../api/endpoint';
-import { act, filled, type DataOf } from '../act';
+import { submitOperation, nonEmptyFields, type DataOf } from '../submit';
 import { formRoute } from '../form-route';
 import type { Issued } from './issue';
 import { formState, type FormState } from '../form-state';
 import { TitledPage } from '../kit/operator-page';
-import { Inside, Panel } from '../kit/panel';
+import { PanelBody, Panel } from '../kit/panel';
 import { CopyText } from '../kit/copy';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { gapsOf } from './overview';
 import { explainPlan, planBody } from './plans';
 import { GapLine } from './overview-needs';
-import { explainPackage, keptAsDraft, uploadPackage, withRemarks } from './release-new';
-import { PackageForm, PlanForm, ProductForm, ReleaseForm, Step } from './start-steps';
+import { explainPackage, redirectToDraft, uploadPackage, withRemarks } from './release-new';
+import { PackageForm, PlanForm, ProductForm, ReleaseForm, OnboardingStep } from './start-steps';
 import { JoomlaPanel, LicencePanel } from './start-joomla';
 import { licenseOperations } from '../../../operations/licenses';
 import { planOperations } from '../../../operations/plans';
@@ -41,7 +41,7 @@ export const startRoutes: Route<OperatorCall>[] = [
 
 export type StepName = 'package' | 'product' | 'plan' | 'release' | 'license';
 /** A refused form, which is shown again. */
-export interface Sent {
+export interface RefusedStep {
   step: StepName;
   form: FormState;
 }
@@ -79,46 +79,46 @@ async function beginWithPackage(call: OperatorCall, sent: URLSearchParams): Prom
   let product: DataOf<typeof productOperations.addProduct>;
   try {
     const body = await readNewProduct(await pathOfStaged(settings.packagesDir, file)).catch(refuseThePackage);
-    product = await act(call, sent, productOperations.addProduct, { body });
+    product = await submitOperation(call, sent, productOperations.addProduct, { body });
   } catch (error) {
     await removeStaged(file);
     throw error;
   }
   const amend = (fields: Record<string, string>) => ({ ...fields, draft: '1' });
-  const draft = await act(call, sent, releaseOperations.uploadRelease, {
+  const draft = await submitOperation(call, sent, releaseOperations.uploadRelease, {
     path: { id: product.id },
     received,
     amend,
   });
-  return withRemarks(done('/start', 'saved'), draft);
+  return withRemarks(redirectWithFlash('/start', 'saved'), draft);
 }
 
 async function addProduct(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  await act(call, sent, productOperations.addProduct, {
-    body: { ...filled(sent, 'element'), name: sent.get('name') ?? '' },
+  await submitOperation(call, sent, productOperations.addProduct, {
+    body: { ...nonEmptyFields(sent, 'element'), name: sent.get('name') ?? '' },
   });
-  return done('/start', 'saved');
+  return redirectWithFlash('/start', 'saved');
 }
 
 async function addPlan(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { product } = await stepsOf(call);
   const body = { ...planBody(call, sent, undefined), product_id: product?.id };
-  await act(call, sent, planOperations.addPlan, { body });
-  return done('/start', 'saved');
+  await submitOperation(call, sent, planOperations.addPlan, { body });
+  return redirectWithFlash('/start', 'saved');
 }
 
 async function addRelease(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { product } = await stepsOf(call);
   if (product === undefined) return { to: '/start' };
   const { data, isKept } = await uploadPackage(call, sent, product.id);
-  return isKept ? keptAsDraft(data) : withRemarks(done('/start', 'saved'), data);
+  return isKept ? redirectToDraft(data) : withRemarks(redirectWithFlash('/start', 'saved'), data);
 }
 
 async function issue(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { plan } = await stepsOf(call);
   if (plan === undefined) return { to: '/start' };
-  const data = await act(call, sent, licenseOperations.issueLicense, {
-    body: { ...filled(sent, 'customer'), plan_id: plan.id },
+  const data = await submitOperation(call, sent, licenseOperations.issueLicense, {
+    body: { ...nonEmptyFields(sent, 'customer'), plan_id: plan.id },
   });
   const [licence] = [data].flat() as [Issued];
   return showKey(call, licence);
@@ -171,9 +171,9 @@ function GapPanel({ gaps }: { gaps: Gap[] }) {
           <GapLine gap={gap} />
         ))}
       </ul>
-      <Inside>
+      <PanelBody>
         <a href={to('/')}>{t.start.key.toOverview}</a>
-      </Inside>
+      </PanelBody>
     </Panel>
   );
 }
@@ -182,7 +182,7 @@ async function stepsOf({ db }: OperatorCall): Promise<FirstSteps> {
   return firstSteps(await readGoods(db));
 }
 
-export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageResponse> {
+export async function showStart(call: OperatorCall, sent?: RefusedStep): Promise<PageResponse> {
   const { db, settings } = call;
   const { t, to, format, mayWrite } = call.view;
   const texts = t.start;
@@ -204,7 +204,7 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageRe
         <div class="narrow">
           <Panel id="steps">
             <ol class="steps" aria-label={texts.steps}>
-              <Step
+              <OnboardingStep
                 n={1}
                 open={open}
                 title={product === undefined ? texts.product.title : texts.product.doneTitle(product.name)}
@@ -213,8 +213,8 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageRe
               >
                 <PackageForm form={formOf('package')} limit={settings.uploadLimit} />
                 <ProductForm form={formOf('product')} />
-              </Step>
-              <Step
+              </OnboardingStep>
+              <OnboardingStep
                 n={2}
                 open={open}
                 title={plan === undefined ? texts.plan.title : texts.plan.doneTitle(plan.name)}
@@ -230,8 +230,8 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageRe
                 path={plan && `/products/${plan.productId}`}
               >
                 <PlanForm form={formOf('plan')} />
-              </Step>
-              <Step
+              </OnboardingStep>
+              <OnboardingStep
                 n={3}
                 open={open}
                 title={release === undefined ? texts.release.title : texts.release.doneTitle(release.version)}
@@ -248,7 +248,7 @@ export async function showStart(call: OperatorCall, sent?: Sent): Promise<PageRe
                   xml={xml}
                   limit={settings.uploadLimit}
                 />
-              </Step>
+              </OnboardingStep>
             </ol>
           </Panel>
           {gaps.length > 0 ? <GapPanel gaps={gaps} /> : null}

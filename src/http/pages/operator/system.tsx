@@ -4,11 +4,11 @@ import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
 import { listKeysInUse } from '../../../licensing/signing-keys';
 import { TitledPage } from '../kit/operator-page';
-import { Inside, Panel } from '../kit/panel';
+import { PanelBody, Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
-import { Findings, Summary, worstOf } from './doctor';
+import { Findings, Summary, findingsToAct } from './doctor';
 
 /** Links to the pages about the installation, with their action items. */
 
@@ -35,10 +35,10 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
           >
             {findings === undefined ? null : (
               <>
-                <Inside>
+                <PanelBody>
                   <Summary findings={findings} />
-                </Inside>
-                <Findings findings={worstOf(findings).slice(0, 1)} />
+                </PanelBody>
+                <Findings findings={findingsToAct(findings).slice(0, 1)} />
               </>
             )}
           </Part>
@@ -47,18 +47,18 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
         {access === undefined ? null : (
           <div class="cols cols-2">
             <Part id="settings" title={t.settings.title} path="/settings" go={t.settings.go}>
-              <Inside>{t.settings.summary}</Inside>
+              <PanelBody>{t.settings.summary}</PanelBody>
             </Part>
             <Part id="start" title={t.start.steps} path="/start" go={t.start.go}>
-              <Inside>{t.start.about}</Inside>
+              <PanelBody>{t.start.about}</PanelBody>
             </Part>
             <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
-              <Inside>
+              <PanelBody>
                 {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}
                 {access.ending.length === 0
                   ? null
                   : texts.tokensEnding(access.ending.map(({ name }) => name).join(', '))}
-              </Inside>
+              </PanelBody>
             </Part>
             <Part
               id="signing-keys"
@@ -66,26 +66,26 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
               path="/signing-keys"
               go={texts.go.signingKeys}
             >
-              <Inside>
+              <PanelBody>
                 {access.signing === undefined
                   ? texts.signingKeys.none
                   : texts.signingKeys.signs(access.signing)}
-              </Inside>
+              </PanelBody>
             </Part>
             <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>
-              <Inside>
+              <PanelBody>
                 {texts.operatorsAbout}{' '}
                 {texts.operatorCount(access.operators, format.number(access.operators))}
-              </Inside>
+              </PanelBody>
             </Part>
             <Part id="mails" title={texts.mails.title} path="/mails" go={texts.go.mails}>
-              <Inside>{texts.mails.about}</Inside>
+              <PanelBody>{texts.mails.about}</PanelBody>
             </Part>
             <Part id="webhooks" title={t.webhooks.title} path="/webhooks" go={t.webhooks.go}>
-              <Inside>{t.webhooks.about}</Inside>
+              <PanelBody>{t.webhooks.about}</PanelBody>
             </Part>
             <Part id="move-in" title={t.moveIn.title} path="/move-in" go={t.moveIn.go}>
-              <Inside>{t.moveIn.about}</Inside>
+              <PanelBody>{t.moveIn.about}</PanelBody>
             </Part>
           </div>
         )}
@@ -101,7 +101,7 @@ function DoorPanel() {
   return (
     <div class="cols">
       <Panel id="joomla-door" title={door.title}>
-        <Inside>
+        <PanelBody>
           <p>{door.about}</p>
           <ol>
             <li>
@@ -110,7 +110,7 @@ function DoorPanel() {
             <li>{door.install}</li>
             <li>{door.open}</li>
           </ol>
-        </Inside>
+        </PanelBody>
       </Panel>
     </div>
   );

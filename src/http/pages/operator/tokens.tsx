@@ -4,18 +4,18 @@ import { notFound } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
 import { tokenOperations } from '../../../operations/tokens';
 import { clearSessionCookie } from '../../session-cookies';
-import { act, filled } from '../act';
+import { submitOperation, nonEmptyFields } from '../submit';
 import { manageAddress } from '../address';
 import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
-import { ButtonLink, Choices, TextField } from '../kit/fields';
+import { ButtonLink, RadioGroup, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** The API tokens: the list, a new token, which is shown once, and revoking one. */
 
@@ -33,7 +33,7 @@ export const tokenRoutes: Route<OperatorCall>[] = [
     find: tokenOf,
     show: askRevoke,
     work: revoke,
-    gone: '/tokens',
+    whenDeleted: '/tokens',
   }),
 ];
 
@@ -129,7 +129,7 @@ function showNew({ caller, view: { t } }: OperatorCall, form: FormState): PageRe
         back="/tokens"
       >
         <TextField name="name" label={texts.name} hint={texts.nameHint} required />
-        <Choices
+        <RadioGroup
           name="scope"
           label={texts.scope}
           value="issue"
@@ -146,8 +146,8 @@ function showNew({ caller, view: { t } }: OperatorCall, form: FormState): PageRe
 }
 
 async function make(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  const body = filled(sent, 'name', 'scope', 'expires_at');
-  const { name, token } = await act(call, sent, tokenOperations.addToken, { body });
+  const body = nonEmptyFields(sent, 'name', 'scope', 'expires_at');
+  const { name, token } = await submitOperation(call, sent, tokenOperations.addToken, { body });
   const texts = call.view.t.system.tokens;
   const title = texts.doneTitle(name);
   return {
@@ -221,9 +221,9 @@ async function revoke(
   sent: URLSearchParams,
   { id, name }: ApiToken,
 ): Promise<PageResponse> {
-  await act(call, sent, tokenOperations.removeToken, { path: { id } });
-  if (call.caller.tokenId !== id) return done('/tokens', 'tokenRevoked', name);
+  await submitOperation(call, sent, tokenOperations.removeToken, { path: { id } });
+  if (call.caller.tokenId !== id) return redirectWithFlash('/tokens', 'tokenRevoked', name);
   // The session ended with its token.
   clearSessionCookie(call.ctx, 'operator', call.isTrusted);
-  return done('/sign-in', 'tokenRevoked', name);
+  return redirectWithFlash('/sign-in', 'tokenRevoked', name);
 }

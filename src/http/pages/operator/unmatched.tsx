@@ -10,7 +10,7 @@ import {
   unmatchedJson,
   type UnmatchedView,
 } from '../../../orders/unmatched-views';
-import { act, filled } from '../act';
+import { submitOperation, nonEmptyFields } from '../submit';
 import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
@@ -18,9 +18,9 @@ import { ButtonLink, Select } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
-import { Facts, Panel } from '../kit/panel';
+import { DescriptionList, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { reasonText } from './reason';
@@ -238,9 +238,12 @@ async function assign(
   sent: URLSearchParams,
   { id }: UnmatchedView,
 ): Promise<PageResponse> {
-  const body = filled(sent, 'license_id');
-  const { license_id } = await act(call, sent, unmatchedOperations.assignUnmatched, { path: { id }, body });
-  return done(LIST, 'unmatchedAssigned', String(license_id));
+  const body = nonEmptyFields(sent, 'license_id');
+  const { license_id } = await submitOperation(call, sent, unmatchedOperations.assignUnmatched, {
+    path: { id },
+    body,
+  });
+  return redirectWithFlash(LIST, 'unmatchedAssigned', String(license_id));
 }
 
 async function showIssue(call: OperatorCall, form: FormState, one: UnmatchedView): Promise<PageResponse> {
@@ -272,9 +275,12 @@ async function issue(
   sent: URLSearchParams,
   { id }: UnmatchedView,
 ): Promise<PageResponse> {
-  const body = filled(sent, 'plan_id');
-  const { license_id } = await act(call, sent, unmatchedOperations.issueUnmatched, { path: { id }, body });
-  return done(`/licenses/${license_id}`, 'unmatchedIssued');
+  const body = nonEmptyFields(sent, 'plan_id');
+  const { license_id } = await submitOperation(call, sent, unmatchedOperations.issueUnmatched, {
+    path: { id },
+    body,
+  });
+  return redirectWithFlash(`/licenses/${license_id}`, 'unmatchedIssued');
 }
 
 function showLeave({ view: { t } }: OperatorCall, form: FormState, one: UnmatchedView): PageResponse {
@@ -304,8 +310,8 @@ async function leave(
   sent: URLSearchParams,
   { id }: UnmatchedView,
 ): Promise<PageResponse> {
-  await act(call, sent, unmatchedOperations.leaveUnmatched, { path: { id }, body: {} });
-  return done(LIST, 'unmatchedLeft');
+  await submitOperation(call, sent, unmatchedOperations.leaveUnmatched, { path: { id }, body: {} });
+  return redirectWithFlash(LIST, 'unmatchedLeft');
 }
 
 function crumbsOf({ orders }: Texts): [string, string][] {
@@ -320,7 +326,7 @@ function About({ one: { shop, kind, names, customer, at, reason } }: { one: Unma
   const { t, format } = useView();
   const { columns, reasons, message } = t.orders.unmatched;
   return (
-    <Facts
+    <DescriptionList
       facts={[
         [columns.event, t.orders.events[kind] ?? message(kind)],
         [columns.shop, shop],

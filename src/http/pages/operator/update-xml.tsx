@@ -10,13 +10,13 @@ import { findOffered } from '../../../licensing/updates';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { OperationError } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formState, toFormFailure } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { Form, Submit } from '../kit/fields';
 import { Icon } from '../kit/icons';
 import { Panel } from '../kit/panel';
-import { done, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type OperatorCall, type Route } from '../page';
 import type { Texts } from '../../../texts/operators/texts';
 import { useView } from '../view';
 import { updateXmlOperations } from '../../../operations/update-xml';
@@ -38,8 +38,13 @@ export const updateXmlRoutes: Route<OperatorCall>[] = [
     path: '/products/:id/update-xml/write',
     async post(call, sent) {
       const id = readId(call);
-      const { state } = await act(call, sent, updateXmlOperations.setProductUpdateXml, { path: { id } });
-      return done(`/releases?product_id=${id}`, state === 'written' ? 'xmlWritten' : 'xmlNotWritten');
+      const { state } = await submitOperation(call, sent, updateXmlOperations.setProductUpdateXml, {
+        path: { id },
+      });
+      return redirectWithFlash(
+        `/releases?product_id=${id}`,
+        state === 'written' ? 'xmlWritten' : 'xmlNotWritten',
+      );
     },
   },
 ];
@@ -78,7 +83,7 @@ export async function readOffer({ db, settings }: OperatorCall, product: Product
 }
 
 /** Returns the state of the offer: `unheard` until the address has answered. */
-function standing({ xml: { state, url }, reach }: Offer): 'written' | 'unheard' | 'stale' | 'not_set' {
+function offerState({ xml: { state, url }, reach }: Offer): 'written' | 'unheard' | 'stale' | 'not_set' {
   if (state !== 'written' || url === null) return state;
   if (reach === undefined) return 'unheard';
   return reach.state === 'answers' ? 'written' : 'stale';
@@ -152,9 +157,9 @@ function Offered({ offer }: { offer: Offer }) {
   const isHeldBack = state === 'written' && latest !== undefined && !offered?.includes(latest);
   const isNothing = isNothingYet(offer) || (state === 'written' && versions === '');
   const [kind, icon] =
-    state === 'not_set' || isNothing || standing(offer) === 'unheard'
+    state === 'not_set' || isNothing || offerState(offer) === 'unheard'
       ? (['off', 'minus'] as const)
-      : standing(offer) === 'stale'
+      : offerState(offer) === 'stale'
         ? (['no', 'no'] as const)
         : (['yes', 'yes'] as const);
   return (
@@ -166,7 +171,7 @@ function Offered({ offer }: { offer: Offer }) {
         </div>
         {isHeldBack ? <div class="small">{texts.heldBack}</div> : null}
         {url !== null ? <div class="small muted">{url}</div> : null}
-        <Reach offer={offer} />
+        <ReachNote offer={offer} />
         {url === null && out !== null ? <div class="small muted">{texts.elsewhere(out)}</div> : null}
       </div>
     </li>
@@ -174,7 +179,7 @@ function Offered({ offer }: { offer: Offer }) {
 }
 
 /** The reason why sites cannot read a correct file. */
-function Reach({ offer: { latest, xml, reach } }: { offer: Offer }) {
+function ReachNote({ offer: { latest, xml, reach } }: { offer: Offer }) {
   const { t } = useView();
   const texts = t.releases.offer;
   if (xml.state !== 'written' || xml.url === null || latest === undefined) return null;
@@ -216,14 +221,14 @@ function Stale({ productId, xml }: { productId: number; xml: ReadUpdateXml }) {
         </>
       )}
       <span class="small muted">
-        {texts.why} {whyStale(t, xml)}
+        {texts.why} {staleReason(t, xml)}
       </span>
     </div>
   );
 }
 
 /** Returns the page's own sentence for a fault. The service's sentence names the command's options, in English. */
-function whyStale(t: Texts, { fault, offered, out }: ReadUpdateXml): string {
+function staleReason(t: Texts, { fault, offered, out }: ReadUpdateXml): string {
   if (fault === undefined) return t.releases.offer[offered === null ? 'notThere' : 'differs'](out ?? '');
   const { field, facts } = fault;
   const refused = { field, facts, status: 400 };

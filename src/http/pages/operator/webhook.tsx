@@ -12,19 +12,19 @@ import {
   type WebhookRow,
 } from '../../../webhooks/receivers';
 import { notFound } from '../../../operations/kit/failures';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
-import { Views } from '../kit/filters';
+import { SavedViews } from '../kit/filters';
 import { FormPage } from '../kit/form-page';
 import { NoteLine } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
-import { Facts, Panel } from '../kit/panel';
-import { Paging, Table } from '../kit/table';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { DescriptionList, Panel } from '../kit/panel';
+import { Pagination, Table } from '../kit/table';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
-import { eventsOf, showSecret, stateOf, WaitingCount, WebhookFields } from './webhooks';
+import { eventsOf, showSecret, webhookState, WaitingCount, WebhookFields } from './webhooks';
 import { webhookOperations } from '../../../operations/webhooks';
 
 /** The page of one webhook receiver: its state, its deliveries, and their actions. */
@@ -40,7 +40,7 @@ export const webhookRoutes: Route<OperatorCall>[] = [
     find: read,
     show: askRemove,
     work: remove,
-    gone: '/webhooks',
+    whenDeleted: '/webhooks',
   }),
   { path: '/webhooks/:id/test', post: test },
   { path: '/webhooks/:id/enable', post: (call, sent) => change(call, sent, true) },
@@ -86,9 +86,9 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
       >
         {isOn ? null : <NoteLine>{isAutoDisabled(webhook) ? texts.stopped : texts.off}</NoteLine>}
         <Panel id="facts" title={texts.facts.title} inside>
-          <Facts
+          <DescriptionList
             facts={[
-              [texts.facts.state, texts.states[stateOf(webhook)]],
+              [texts.facts.state, texts.states[webhookState(webhook)]],
               [texts.facts.url, webhook.url],
               [texts.facts.events, webhook.events.replaceAll(' ', ', ')],
               [texts.facts.waiting, <WaitingCount count={waiting} />],
@@ -117,37 +117,40 @@ async function edit(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRo
     events: eventsOf(sent),
     description: sent.get('description') ?? '',
   };
-  await act(call, sent, webhookOperations.updateWebhook, { path: { id }, body });
-  return done(pathOf(call), 'saved');
+  await submitOperation(call, sent, webhookOperations.updateWebhook, { path: { id }, body });
+  return redirectWithFlash(pathOf(call), 'saved');
 }
 
 async function rotate(call: OperatorCall, sent: URLSearchParams, { id }: WebhookRow): Promise<PageResponse> {
-  const data = await act(call, sent, webhookOperations.rotateWebhook, { path: { id }, body: {} });
+  const data = await submitOperation(call, sent, webhookOperations.rotateWebhook, { path: { id }, body: {} });
   return showSecret(call, data);
 }
 
 async function change(call: OperatorCall, sent: URLSearchParams, enabled: boolean): Promise<PageResponse> {
   const { id } = await read(call);
-  await act(call, sent, webhookOperations.updateWebhook, { path: { id }, body: { enabled } });
-  return done(pathOf(call), enabled ? 'webhookEnabled' : 'webhookDisabled');
+  await submitOperation(call, sent, webhookOperations.updateWebhook, { path: { id }, body: { enabled } });
+  return redirectWithFlash(pathOf(call), enabled ? 'webhookEnabled' : 'webhookDisabled');
 }
 
 async function test(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  await act(call, sent, webhookOperations.testWebhook, { path: { id: (await read(call)).id }, body: {} });
-  return done(pathOf(call), 'webhookTested');
+  await submitOperation(call, sent, webhookOperations.testWebhook, {
+    path: { id: (await read(call)).id },
+    body: {},
+  });
+  return redirectWithFlash(pathOf(call), 'webhookTested');
 }
 
 async function replay(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
   const { id } = await read(call);
   const { delivery = '' } = call.path;
   const path = { id, delivery_id: delivery };
-  await act(call, sent, webhookOperations.replayWebhookDelivery, { path, body: {} });
-  return done(pathOf(call), 'webhookReplayed', delivery);
+  await submitOperation(call, sent, webhookOperations.replayWebhookDelivery, { path, body: {} });
+  return redirectWithFlash(pathOf(call), 'webhookReplayed', delivery);
 }
 
 async function remove(call: OperatorCall, sent: URLSearchParams, webhook: WebhookRow): Promise<PageResponse> {
-  await act(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
-  return done('/webhooks', 'webhookRemoved', receiverName(webhook));
+  await submitOperation(call, sent, webhookOperations.removeWebhook, { path: { id: webhook.id } });
+  return redirectWithFlash('/webhooks', 'webhookRemoved', receiverName(webhook));
 }
 
 interface Shown {
@@ -176,7 +179,7 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
   const state = isWaiting ? 'waiting' : undefined;
   return (
     <>
-      <Views
+      <SavedViews
         label={texts.quick}
         views={[false, true].map((one) => ({
           title: one ? texts.waiting : texts.all,
@@ -231,7 +234,7 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
             },
           ]}
         />
-        <Paging path={path} query={{ state, after }} next={next} limit={LIMIT} />
+        <Pagination path={path} query={{ state, after }} next={next} limit={LIMIT} />
       </Panel>
     </>
   );

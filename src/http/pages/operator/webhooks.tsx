@@ -7,7 +7,7 @@ import {
   type WebhookRow,
 } from '../../../webhooks/receivers';
 import { WEBHOOK_TYPES } from '../../../licensing/webhook-events';
-import { act, filled, type DataOf } from '../act';
+import { submitOperation, nonEmptyFields, type DataOf } from '../submit';
 import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
@@ -56,7 +56,7 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
         rows={rows}
         empty={<p>{texts.none}</p>}
         columns={[
-          { title: columns.state, cell: ({ webhook }) => texts.states[stateOf(webhook)] },
+          { title: columns.state, cell: ({ webhook }) => texts.states[webhookState(webhook)] },
           {
             title: columns.name,
             kind: 'name',
@@ -114,8 +114,8 @@ function showNew({ view: { t } }: OperatorCall, form: FormState): PageResponse {
 }
 
 async function add(call: OperatorCall, sent: URLSearchParams): Promise<PageResponse> {
-  const body = { ...filled(sent, 'url', 'description'), events: eventsOf(sent) };
-  const added = await act(call, sent, webhookOperations.addWebhook, { body });
+  const body = { ...nonEmptyFields(sent, 'url', 'description'), events: eventsOf(sent) };
+  const added = await submitOperation(call, sent, webhookOperations.addWebhook, { body });
   return showSecret(call, added);
 }
 
@@ -129,7 +129,7 @@ export function WaitingCount({ count }: { count: number }) {
 }
 
 /** Returns `enabled`, or the reason why it is disabled. */
-export function stateOf({ disabledAt, disabledReason }: WebhookRow): string {
+export function webhookState({ disabledAt, disabledReason }: WebhookRow): string {
   return disabledAt === null ? 'enabled' : (disabledReason ?? 'operator');
 }
 

@@ -4,12 +4,12 @@ import { DATABASES } from '../../../joomla/update-xml/saved-options';
 import { requireProduct } from '../../../licensing/find-or-throw';
 import { STABILITIES } from '../../../licensing/versions';
 import { readId } from '../../../operations/kit/request-params';
-import { act } from '../act';
+import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
-import { done, type PageResponse, type OperatorCall, type Route } from '../page';
+import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { updateXmlOperations } from '../../../operations/update-xml';
 
 /** The options of a product's update XML. */
@@ -36,8 +36,11 @@ async function save(call: OperatorCall, sent: URLSearchParams): Promise<PageResp
     ...Object.fromEntries([...TEXTS, ...Object.keys(WORDS)].map((name) => [name, text(name)])),
     supported_databases: least.length === 0 ? null : Object.fromEntries(least),
   };
-  const { state } = await act(call, sent, updateXmlOperations.setProductUpdateXml, { path: { id }, body });
-  return done(`/products/${id}`, state === 'stale' ? 'xmlNotWritten' : 'saved');
+  const { state } = await submitOperation(call, sent, updateXmlOperations.setProductUpdateXml, {
+    path: { id },
+    body,
+  });
+  return redirectWithFlash(`/products/${id}`, state === 'stale' ? 'xmlNotWritten' : 'saved');
 }
 
 async function showForm({ db, path, view: { t } }: OperatorCall, form: FormState): Promise<PageResponse> {

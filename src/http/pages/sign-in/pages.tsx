@@ -2,24 +2,35 @@ import type { Child } from 'hono/jsx';
 import { OperatorPage } from '../kit/operator-page';
 import { Form, FormErrors, Submit, TextField } from '../kit/fields';
 import { NoteLine } from '../kit/note';
-import { Head, Panel } from '../kit/panel';
+import { PageHeader, Panel } from '../kit/panel';
 import { formState, type FormState } from '../form-state';
 import { useView } from '../view';
 import { TokenField } from './token-field';
 
 /** A narrow page for visitors who are not signed in. */
-export function NarrowPage({ title, stack, children }: { title: string; stack?: boolean; children: Child }) {
+export function SignInLayout({
+  title,
+  stack,
+  children,
+}: {
+  title: string;
+  stack?: boolean;
+  children: Child;
+}) {
   return (
     <OperatorPage title={title} nav={undefined}>
       <div class={stack ? 'narrow stack' : 'narrow'}>
-        <Head title={title} />
+        <PageHeader title={title} />
         {children}
       </div>
     </OperatorPage>
   );
 }
 
-/** Offers a mailed link if there is mail, then Joomla, then a token, which Joomla shows to users without a shell. */
+/**
+ * Offers a mailed link (if mail is set up), then the sign-in through Joomla, then an API token. Users without a shell
+ * find their token in Joomla.
+ */
 export function SignIn({
   form,
   next,
@@ -53,7 +64,7 @@ export function SignIn({
       </Panel>
     );
   return (
-    <NarrowPage title={signIn.title} stack>
+    <SignInLayout title={signIn.title} stack>
       {why === undefined ? null : <NoteLine role="status">{signIn.why[why]}</NoteLine>}
       {byDoor ? byTheDoor : null}
       {hasMail ? (
@@ -84,33 +95,33 @@ export function SignIn({
       <p class="small muted">
         {signIn.linkHint} <code>licensing sign-in</code>
       </p>
-    </NarrowPage>
+    </SignInLayout>
   );
 }
 
 /** The page of a one-time link. It changes nothing, because mail scanners open it too; its button uses the link. */
-export function Enter({ code }: { code: string }) {
+export function SignInLinkPage({ code }: { code: string }) {
   const { signIn } = useView().t;
   return (
-    <NarrowPage title={signIn.title}>
+    <SignInLayout title={signIn.title}>
       <p>{signIn.enterHint}</p>
       <Form path={`/enter/${code}`} form={formState()}>
         <Submit busy={signIn.busy} label={signIn.enter} />
       </Form>
-    </NarrowPage>
+    </SignInLayout>
   );
 }
 
 /** The page for an invalid code, without showing whether it was used, has expired or never existed. */
-export function UsedCode() {
+export function InvalidCodePage() {
   const { t, to } = useView();
   const { signIn } = t;
   return (
-    <NarrowPage title={signIn.usedTitle}>
+    <SignInLayout title={signIn.usedTitle}>
       <p>{signIn.used}</p>
       <p>
         <a href={to('/sign-in')}>{signIn.other}</a>
       </p>
-    </NarrowPage>
+    </SignInLayout>
   );
 }

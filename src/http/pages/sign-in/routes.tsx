@@ -4,14 +4,14 @@ import { endSession, openOperatorSession } from '../../../access/sessions';
 import { findCode } from '../../../access/one-time-codes';
 import { OperationError } from '../../../operations/kit/failures';
 import type { Child } from 'hono/jsx';
-import { savePreferences, saveReturnPath, takeReturnPath } from '../browser-choices';
+import { savePreferences, saveReturnPath, takeReturnPath } from '../preference-cookies';
 import { fieldOf, formState, type FormState } from '../form-state';
-import { done, type PageResponse, type PageCall, type Route } from '../page';
-import { signInAddress } from './again';
+import { redirectWithFlash, type PageResponse, type PageCall, type Route } from '../page';
+import { signInAddress } from './step-up';
 import { countFailure, signInByToken, type SignedIn } from './by-token';
 import { nextOf } from './next';
-import { Enter, SignIn, UsedCode } from './pages';
-import { cameByDoor, doorAddress } from './through-joomla';
+import { SignInLinkPage, SignIn, InvalidCodePage } from './pages';
+import { hasDoorSession, doorAddress } from './through-joomla';
 
 /** The sign-in of operators: by an API token, or by a one-time link (magic link). */
 
@@ -21,7 +21,7 @@ const signIn: Route<PageCall> = {
   path: '/sign-in',
   async get(call) {
     const door = doorAddress(call);
-    const isAgain = door !== undefined && call.query.get('why') === 'again' && (await cameByDoor(call));
+    const isAgain = door !== undefined && call.query.get('why') === 'again' && (await hasDoorSession(call));
     if (!isAgain) return showSignIn(call, formState());
     const { ctx, view } = call;
     // Show a link instead: the CSP of the form's page forbids a redirect to another host.
@@ -51,7 +51,7 @@ const mailedLink: Route<PageCall> = {
     if (queue === undefined) throw new OperationError('NOT_FOUND', '');
     await countRequest(call);
     await requestOperatorLink(db, fieldOf(sent, 'email'), { now, language: view.language, queue });
-    return done(signInAddress(nextOf(sent), undefined), 'operatorLinkAsked');
+    return redirectWithFlash(signInAddress(nextOf(sent), undefined), 'operatorLinkAsked');
   },
 };
 
@@ -59,7 +59,7 @@ const link: Route<PageCall> = {
   path: '/enter/:code',
   async get(call) {
     const found = await findCode(call.db, 'operator', call.path.code ?? '', call.at);
-    return found === undefined ? refuseCode(call) : { page: <Enter code={call.path.code ?? ''} /> };
+    return found === undefined ? refuseCode(call) : { page: <SignInLinkPage code={call.path.code ?? ''} /> };
   },
   async post(call) {
     const replaces = readSessionCookie(call.ctx, 'operator');
@@ -76,7 +76,7 @@ const signOut: Route<PageCall> = {
     const cookie = readSessionCookie(call.ctx, 'operator');
     if (cookie !== undefined) await endSession(call.db, 'operator', cookie, call.at);
     clearSessionCookie(call.ctx, 'operator', call.isTrusted);
-    return done('/sign-in', 'signedOut');
+    return redirectWithFlash('/sign-in', 'signedOut');
   },
 };
 
@@ -126,7 +126,7 @@ function enter(call: PageCall, opened: SignedIn, next: string): PageResponse {
 
 async function refuseCode(call: PageCall): Promise<PageResponse> {
   await countFailure(call);
-  return { page: <UsedCode />, status: 404 };
+  return { page: <InvalidCodePage />, status: 404 };
 }
 
 /** Counts a requested mail in the same bucket as downloads. @throws OperationError */

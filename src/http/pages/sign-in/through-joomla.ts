@@ -11,7 +11,7 @@ export function doorAddress({ settings: { config } }: Pick<PageCall, 'settings'>
 }
 
 /** Reports whether the browser's session was opened through Joomla. */
-export async function cameByDoor({ ctx, db, at, authenticate }: PageCall): Promise<boolean> {
+export async function hasDoorSession({ ctx, db, at, authenticate }: PageCall): Promise<boolean> {
   const cookie = readSessionCookie(ctx, 'operator');
   if (cookie === undefined) return false;
   const session = await readSession(db, 'operator', cookie, at, authenticate.isAccountIn);

@@ -13,8 +13,8 @@ import { THEMES, type FlashMessage, type Theme } from './view';
 
 const THEME = 'licensing_theme';
 const LANGUAGE = 'licensing_language';
-const SAID = 'licensing_said';
-const NEXT = 'licensing_next';
+const FLASH = 'licensing_said';
+const RETURN_PATH = 'licensing_next';
 const YEAR_MS = 365 * DAY_MS;
 const MAX_FLASH_LENGTH = 2_000;
 
@@ -25,11 +25,11 @@ export function themeOf(ctx: Context): Theme {
 
 /** Returns the chosen language, otherwise the browser's. @param isCustomer true for a customer's page */
 export function languageOf(ctx: Context, isCustomer: boolean): CustomerLanguage {
-  return askedLanguageOf(ctx, isCustomer) ?? 'en';
+  return requestedLanguageOf(ctx, isCustomer) ?? 'en';
 }
 
 /** Returns the chosen or the browser's language; undefined if the browser requests only languages without texts. */
-export function askedLanguageOf(ctx: Context, isCustomer: boolean): CustomerLanguage | undefined {
+export function requestedLanguageOf(ctx: Context, isCustomer: boolean): CustomerLanguage | undefined {
   const languages: CustomerLanguage[] = isCustomer ? CUSTOMER_LANGUAGES : OPERATOR_LANGUAGES;
   const among = (code: unknown) => languages.find((one) => one === code);
   const chosen = among(ctx.cookies.get(LANGUAGE));
@@ -62,15 +62,15 @@ export function setFlash(ctx: Context, { code, values, remarks = [] }: FlashMess
   const fitting = [...remarks];
   while (fitting.length > 0 && asText(fitting).length > MAX_FLASH_LENGTH) fitting.pop();
   const text = asText(fitting);
-  ctx.cookies.set(SAID, text, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
+  ctx.cookies.set(FLASH, text, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
 }
 
 /** Returns the flash message of the previous action, and deletes it. */
 export function takeFlash(ctx: Context, { said, kit }: Texts, base: string): FlashMessage | undefined {
-  const text = ctx.cookies.get(SAID);
+  const text = ctx.cookies.get(FLASH);
   // Ignore an empty cookie, which nginx passes on if the browser sent none.
   if (!text) return undefined;
-  ctx.cookies.set(SAID, null, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
+  ctx.cookies.set(FLASH, null, { path: base, sameSite: 'strict', httpOnly: true, overwrite: true });
   if (text.length > MAX_FLASH_LENGTH) return undefined;
   try {
     const [code, ...rest] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
@@ -87,18 +87,19 @@ export function takeFlash(ctx: Context, { said, kit }: Texts, base: string): Fla
 }
 
 /** The time in which a one-time link can arrive and be opened. */
-const NEXT_MS = 15 * 60 * 1000;
+const RETURN_PATH_MS = 15 * 60 * 1000;
 
 /** Keeps the page that requires a sign-in, for a one-time link that opens in this browser. @param next '/' for none */
 export function saveReturnPath(ctx: Context, next: string, base: string): void {
   const options = { path: base, sameSite: 'strict', httpOnly: true, overwrite: true } as const;
-  if (next !== '/') ctx.cookies.set(NEXT, encodeURIComponent(next), { ...options, maxAge: NEXT_MS });
-  else if (ctx.cookies.get(NEXT)) ctx.cookies.set(NEXT, null, options);
+  if (next !== '/')
+    ctx.cookies.set(RETURN_PATH, encodeURIComponent(next), { ...options, maxAge: RETURN_PATH_MS });
+  else if (ctx.cookies.get(RETURN_PATH)) ctx.cookies.set(RETURN_PATH, null, options);
 }
 
 /** Returns the kept page as the browser sent it, so check it, and deletes the cookie. */
 export function takeReturnPath(ctx: Context, base: string): string {
-  const kept = ctx.cookies.get(NEXT);
+  const kept = ctx.cookies.get(RETURN_PATH);
   if (!kept) return '/';
   saveReturnPath(ctx, '/', base);
   try {

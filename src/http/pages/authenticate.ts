@@ -3,10 +3,10 @@ import { isRecentSignIn, readSession, type CustomerSession } from '../../access/
 import { readPerson } from '../../mail/customer-profile';
 import { OperationError } from '../../operations/kit/failures';
 import { readSessionCookie } from '../session-cookies';
-import { askedLanguageOf } from './browser-choices';
-import { spokenIn } from './call';
+import { requestedLanguageOf } from './preference-cookies';
+import { localeOf } from './call';
 import { limitPageViews } from './limits';
-import { readCustomer } from './my/customer';
+import { readCustomerSession } from './my/customer';
 import {
   scopeOf,
   type PageResponse,
@@ -15,17 +15,17 @@ import {
   type PageCall,
   type Route,
 } from './page';
-import { signInAddress } from './sign-in/again';
+import { signInAddress } from './sign-in/step-up';
 import type { View } from './view';
 
 /** Decides who may see a page: every visitor, an operator or a customer. All others are redirected to a sign-in. */
 
-export function enterOpen(call: PageCall): Promise<PageCall> {
+export function allowAnonymous(call: PageCall): Promise<PageCall> {
   return Promise.resolve(call);
 }
 
 /** Returns the call of a signed-in operator, or a redirect to the sign-in. */
-export async function enterAsOperator(
+export async function authenticateOperator(
   call: PageCall,
   route: Route<OperatorCall>,
 ): Promise<OperatorCall | PageResponse> {
@@ -53,19 +53,19 @@ export async function enterAsOperator(
   return { ...call, session, caller };
 }
 
-export async function enterAsCustomer(call: PageCall): Promise<CustomerCall | PageResponse> {
-  const session = await readCustomer(call);
+export async function authenticateCustomer(call: PageCall): Promise<CustomerCall | PageResponse> {
+  const session = await readCustomerSession(call);
   if (session === undefined || session === 'ended')
     return { to: session === 'ended' ? '/my?why=ended' : '/my' };
-  return { ...call, session, view: await inTheirLanguage(call, session) };
+  return { ...call, session, view: await inCustomerLanguage(call, session) };
 }
 
 /** Returns the view in the language of a customer who opened a mailed link, if the browser requests none. */
-async function inTheirLanguage(
+async function inCustomerLanguage(
   { ctx, db, view, settings, at }: PageCall,
   session: CustomerSession,
 ): Promise<View> {
-  if (session.by !== 'mail' || askedLanguageOf(ctx, true) !== undefined) return view;
+  if (session.by !== 'mail' || requestedLanguageOf(ctx, true) !== undefined) return view;
   const { language } = await readPerson(db, session.email);
-  return language === null ? view : { ...view, ...spokenIn(language, settings.timeZone, at) };
+  return language === null ? view : { ...view, ...localeOf(language, settings.timeZone, at) };
 }

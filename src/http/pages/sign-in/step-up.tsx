@@ -9,10 +9,10 @@ import { Panel } from '../kit/panel';
 import { scopeOf, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
 import { signInByToken } from './by-token';
-import { NarrowPage } from './pages';
+import { SignInLayout } from './pages';
 import { TokenField } from './token-field';
 
-/** Step-up authentication: signing in again after more than an hour. The page that asks keeps the submitted form. */
+/** Step-up authentication: a new sign-in after more than an hour. Its page keeps the submitted form. */
 
 /** The name of the token's field, which no other form uses. */
 const TOKEN = 'sign_in_again';
@@ -30,17 +30,17 @@ export async function ensureRecentSignIn(
   sent.delete(TOKEN);
   if (isRecentSignIn(call.session, call.at)) return call;
   if (!token) {
-    const goesOn = route.needsNoRecentSignIn === true || scopeOf(route, 'POST') === 'read';
+    const isExempt = route.needsNoRecentSignIn === true || scopeOf(route, 'POST') === 'read';
     // The form comes from the page that asks, without a token: the operator has not signed in elsewhere yet.
-    if (goesOn && token === undefined) return call;
+    if (isExempt && token === undefined) return call;
     // Nothing was typed, so show the form's page again after the sign-in.
     const isEmpty = [...sent].every(([name, value]) => name === 'once' || value === '');
     return isEmpty && route.get !== undefined && token === undefined
       ? { to: signInAddress(call.view.path, 'again') }
-      : askToSignInAgain(sent);
+      : stepUpPage(sent);
   }
   const opened = await signInByToken(call, token);
-  if ('sentence' in opened) return { ...askToSignInAgain(sent, opened.sentence), status: opened.status };
+  if ('sentence' in opened) return { ...stepUpPage(sent, opened.sentence), status: opened.status };
   setSessionCookie(call.ctx, 'operator', opened.cookie, call.isTrusted);
   const { session } = opened;
   const { caller } = session;
@@ -58,7 +58,7 @@ export function signInAddress(next: string, why: 'ended' | 'again' | undefined):
 }
 
 /** Asks for a sign-in and keeps the form. @param sentence the mistake in the token */
-export function askToSignInAgain(sent: URLSearchParams, sentence?: string): { page: Child; status: number } {
+export function stepUpPage(sent: URLSearchParams, sentence?: string): { page: Child; status: number } {
   const failure = sentence === undefined ? undefined : { field: TOKEN, sentence };
   const form = formState(sent, failure, sent.get('once') ?? undefined);
   return { page: <Again sent={sent} form={form} />, status: 403 };
@@ -70,7 +70,7 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
   const byDoor = operator?.byDoor === true;
   const fields = [...sent].filter(([name]) => name !== 'once');
   return (
-    <NarrowPage title={signIn.again.title} stack>
+    <SignInLayout title={signIn.again.title} stack>
       <NoteLine role="status">{signIn.again.kept}</NoteLine>
       <Panel id="again" title={signIn.withToken} inside>
         <Form path={path} form={form}>
@@ -88,6 +88,6 @@ function Again({ sent, form }: { sent: URLSearchParams; form: FormState }) {
           <Submit busy={signIn.busy} label={signIn.again.submit} />
         </Form>
       </Panel>
-    </NarrowPage>
+    </SignInLayout>
   );
 }

@@ -17,13 +17,13 @@ export type { BodyOf, DataOf } from '../../operations/kit/operation';
 /** Runs operations for the pages' forms, with the submitted fields. */
 
 /** An operation's fields, as texts of the form or as values; undefined if a field was not sent. */
-export type Fields<Body> = { [Name in keyof Body]?: Body[Name] | string | undefined };
+export type FormInput<Body> = { [Name in keyof Body]?: Body[Name] | string | undefined };
 
-interface Wanted<Body> {
+interface OperationArgs<Body> {
   /** the parameters in the operation's path */
   path?: Record<string, string | number>;
   query?: URLSearchParams;
-  body?: Fields<Body>;
+  body?: FormInput<Body>;
   /** an upload that the page has already read; if undefined, the operation reads the request's body */
   received?: Upload<unknown>;
   /** changes the fields of an upload's form */
@@ -35,25 +35,31 @@ interface Wanted<Body> {
  * @returns the `data` of its answer
  * @throws OperationError, and errors of the domain
  */
-export async function act<Query, Body, Data>(
+export async function submitOperation<Query, Body, Data>(
   call: OperatorCall,
   sent: URLSearchParams,
   operation: Operation<Query, Body, Data>,
-  wanted: Wanted<Body> = {},
+  wanted: OperationArgs<Body> = {},
 ): Promise<Data> {
-  return (await actWithStatus(call, sent, operation, wanted)).data;
+  return (await submitWithStatus(call, sent, operation, wanted)).data;
 }
 
-/** Like `act`, but also returns the answer's status: 200 instead of 201 if the thing already existed. */
-export async function actWithStatus<Query, Body, Data>(
+/** Like `submitOperation`, but also returns the answer's status: 200 instead of 201 if the thing already existed. */
+export async function submitWithStatus<Query, Body, Data>(
   call: OperatorCall,
   sent: URLSearchParams,
   operation: Operation<Query, Body, Data>,
-  { path = {}, query = new URLSearchParams(), body, received, amend = (fields) => fields }: Wanted<Body> = {},
+  {
+    path = {},
+    query = new URLSearchParams(),
+    body,
+    received,
+    amend = (fields) => fields,
+  }: OperationArgs<Body> = {},
 ): Promise<{ status: number; data: Data }> {
   const { ctx, caller } = call;
   requirePermission(caller, operation, call.at);
-  const once = onceOf(sent, call.query);
+  const once = formIdempotencyKey(sent, call.query);
   const given: OperationInput = { query: {}, body: {} };
   let refused: ErrorResponse | undefined;
   const fields = Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined));
@@ -80,7 +86,7 @@ export async function actWithStatus<Query, Body, Data>(
     onRefused: (failure: ErrorResponse) => void (refused = failure),
   };
   const work = () => perform(operation, request, given, call);
-  const { status, body: answer } = await afterTheFirst(work).finally(() => {
+  const { status, body: answer } = await waitForFirst(work).finally(() => {
     // Keep the fields of an upload's form, which the operation has read: a refused form shows them again.
     if (operation.upload)
       for (const [field, value] of Object.entries(given.query)) sent.set(field, String(value));
@@ -98,7 +104,7 @@ const WAIT_MS = 3_000;
 const LOOK_EVERY_MS = 100;
 
 /** Waits while an earlier submission of the same form is in progress, and returns the same answer (double submit). */
-async function afterTheFirst<T>(work: () => Promise<T>): Promise<T> {
+async function waitForFirst<T>(work: () => Promise<T>): Promise<T> {
   for (const end = performance.now() + WAIT_MS; ; await sleep(LOOK_EVERY_MS))
     try {
       return await work();
@@ -128,7 +134,7 @@ export function refusalOf(error: unknown, sent: URLSearchParams): ErrorResponse 
  * Runs the work of a form. After a refusal, it shows the form again with the submitted values and the mistake.
  * @param explain returns the page's own sentence for a refusal; undefined for the usual one
  */
-export async function attempt(
+export async function showFormOnRefusal(
   { view: { t }, query }: PageCall,
   sent: URLSearchParams,
   work: () => Promise<PageResponse>,
@@ -144,7 +150,11 @@ export async function attempt(
     const failure = toFormFailure(t, { ...refused, field: refused.error.field });
     const form = isUnderWay(refused)
       ? // Keep the form's id, so that sending it again does not repeat the work.
-        formState(sent, { field: undefined, sentence: t.common.errors.underWay }, onceOf(sent, query))
+        formState(
+          sent,
+          { field: undefined, sentence: t.common.errors.underWay },
+          formIdempotencyKey(sent, query),
+        )
       : formState(sent, { ...failure, sentence: explain(refused) ?? failure.sentence });
     const shown = await show(form);
     return 'page' in shown ? { ...shown, status: refused.status } : shown;
@@ -152,7 +162,7 @@ export async function attempt(
 }
 
 /** Returns a form's one-time id, which an upload has in its address. */
-function onceOf(sent: URLSearchParams, query: URLSearchParams): string | undefined {
+function formIdempotencyKey(sent: URLSearchParams, query: URLSearchParams): string | undefined {
   return sent.get('once') ?? query.get('once') ?? undefined;
 }
 
@@ -160,7 +170,10 @@ function onceOf(sent: URLSearchParams, query: URLSearchParams): string | undefin
  * Runs the work of a form that deletes. A second submission finds nothing to delete, and leads to the same page.
  * @param to the path of that page
  */
-export async function unlessGone(to: string, work: () => Promise<PageResponse>): Promise<PageResponse> {
+export async function redirectIfDeleted(
+  to: string,
+  work: () => Promise<PageResponse>,
+): Promise<PageResponse> {
   try {
     return await work();
   } catch (error) {
@@ -170,7 +183,7 @@ export async function unlessGone(to: string, work: () => Promise<PageResponse>):
 }
 
 /** Returns the named fields that are not blank. */
-export function filled(sent: URLSearchParams, ...names: string[]): Record<string, string> {
+export function nonEmptyFields(sent: URLSearchParams, ...names: string[]): Record<string, string> {
   const given = names.map((name) => [name, sent.get(name)?.trim() ?? ''] as const);
   return Object.fromEntries(given.filter(([, text]) => text !== ''));
 }

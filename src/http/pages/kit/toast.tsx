@@ -3,19 +3,19 @@ import { Icon, LineIcon } from './icons';
 import { NoteLine } from './note';
 
 /** The flash message (toast) with the result of the action that led to this page. It remains until the next page. */
-export function SaidLine() {
-  const { t, to, path, said } = useView();
-  if (said === undefined) return null;
-  const say: (...values: string[]) => string = { ...t.said, ...t.kit.said }[said.code];
+export function Toast() {
+  const { t, to, path, flash } = useView();
+  if (flash === undefined) return null;
+  const sentenceOf: (...values: string[]) => string = { ...t.said, ...t.kit.said }[flash.code];
   const words: Record<string, (...facts: string[]) => string> = t.releases.remarks;
-  const remarks = (said.remarks ?? []).flatMap(([code = '', ...facts]) =>
+  const remarks = (flash.remarks ?? []).flatMap(([code = '', ...facts]) =>
     Object.hasOwn(words, code) ? (words[code]?.(...facts) ?? []) : [],
   );
   return (
     <>
       <div class="toast">
         <Icon name="yes" />
-        <p role="status">{say(...said.values)}</p>
+        <p role="status">{sentenceOf(...flash.values)}</p>
         {/* Without script, the link loads the page without the message. The script only removes the message. */}
         <a href={to(path)} data-close aria-label={t.kit.close}>
           <LineIcon name="x" />

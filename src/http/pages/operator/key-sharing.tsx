@@ -12,12 +12,12 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 
 const SITES_NAMED = 5;
 
-export const spreadingRoutes: Route<OperatorCall>[] = [
-  { path: '/spreading', get: showSpreading },
-  { path: '/spreading.csv', get: downloadSpreading, hasDeadline: false },
+export const keySharingRoutes: Route<OperatorCall>[] = [
+  { path: '/spreading', get: showSharedKeys },
+  { path: '/spreading.csv', get: downloadSharedKeys, hasDeadline: false },
 ];
 
-async function showSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
+async function showSharedKeys({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const { t, to, format, mayWrite } = view;
   const { spreading: texts } = t.told;
   const { columns } = texts;
@@ -97,7 +97,7 @@ async function showSpreading({ db, query, view, settings, at }: OperatorCall): P
   };
 }
 
-async function downloadSpreading({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
+async function downloadSharedKeys({ db, query, view, settings, at }: OperatorCall): Promise<PageResponse> {
   const sort = asSort(SPREADING_SORTS, query.get('sort'));
   const page = { limit: MAX_SPREADING_KEYS };
   const { items } = await listSpreadingPage(db, settings.spreadFactor, page, sort, at);

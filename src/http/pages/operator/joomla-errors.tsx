@@ -2,7 +2,7 @@ import { Table } from '../kit/table';
 import { useView } from '../view';
 
 /** Joomla's messages for failures that leave no record here, with their meaning. */
-export function JoomlaSays() {
+export function JoomlaErrors() {
   const { t } = useView();
   const texts = t.license.why;
   return (

@@ -267,8 +267,8 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     const seller = await pagesClient(shop.service);
     await seller.get('/shops/stripe');
     const shown = await seller.send('/shops/stripe/catch-up');
-    expect(textOf(shown.html)).toContain('Caught up. Messages that had not come: 1.');
-    expect(textOf(shown.html)).toContain('All was taken until');
+    expect(textOf(shown.html)).toContain('Caught up. Missed messages: 1.');
+    expect(textOf(shown.html)).toContain('Complete until');
     lists.faults = [{ status: 403 }];
     await seller.get('/shops/stripe');
     const failed = textOf((await seller.send('/shops/stripe/catch-up')).html);

@@ -243,7 +243,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     const off = await post('8', 'off@example.com', { shop: 'membership', kind: 'membershippro' });
     const [{ id }] = (off.lines as { licenses: [{ id: number }] }[])[0]!.licenses;
     expect(await read(`/licenses/${id}`)).toContain(
-      'Keys mailed no: the shop hands them out itself Mail the keys',
+      'Keys mailed no: the shop hands out its keys itself Mail the keys',
     );
   });
 
@@ -278,7 +278,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
 
     const seller = await pagesClient(service);
     const page = async (path: string) => textOf((await seller.get(path)).html);
-    const sentence = 'This paid order has no e-mail address: no key was sent. Enter the address';
+    const sentence = 'This paid order has no e-mail address, so no key was sent. Enter the address';
     expect(await page(`/orders/${first.id}`)).toContain(sentence);
     expect(await page(`/licenses/${idsOf(second)[0]}`)).toContain(sentence);
     expect(await page('/orders?without_address=true')).toMatch(/\b20\b.*|\b21\b/);

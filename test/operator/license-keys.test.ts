@@ -544,7 +544,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         {
           code: 'OTHER_KEY',
           text: expect.stringContaining(
-            `: this site came by another key (the main key), and key ${given.id} ("Bakery") frees only what came by it.`,
+            `: this site was activated with another key (the main key), and key ${given.id} ("Bakery") frees only slots that were taken with it.`,
           ),
           remedy: `licensing activation remove ${id} own.com`,
         },

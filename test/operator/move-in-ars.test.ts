@@ -134,7 +134,7 @@ describe('moving in from Akeeba Release System', () => {
     ]);
     expect(Object.fromEntries(moved.left_out.map(({ reason, count }) => [reason, count]))).toEqual({
       'it was never paid (new or pending)': 1,
-      'its level is gone': 1,
+      'its level no longer exists': 1,
       'a Download ID whose user has nothing that is moved': 1,
     });
     const licenses = await rows<{

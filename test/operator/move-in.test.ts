@@ -200,7 +200,7 @@ describe('moving in from Membership Pro', () => {
       'a renewal, which the main row of its plan has': 1,
       'it was never paid (pending)': 1,
       'it was cancelled before it was paid': 1,
-      'its plan is gone': 1,
+      'its plan no longer exists': 1,
       'the user has another main row of the same plan, which ends later': 1,
       'a Download ID whose user has no subscription that is moved': 1,
     });

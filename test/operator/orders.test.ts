@@ -217,7 +217,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     const id = String(order.id);
     expect(await text('order', 'confirm', id)).toBe('Order 4001 is confirmed: done.\n');
     expect(await text('order', 'list', '--waiting')).not.toContain('4001');
-    expect(await refused('order', 'confirm', '999999')).toContain('There is no such order.');
+    expect(await refused('order', 'confirm', '999999')).toContain('This order does not exist.');
   });
 
   it('run waiting orders once the cause is fixed', async () => {

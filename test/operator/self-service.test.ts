@@ -649,25 +649,25 @@ describe('the sentences', () => {
     const end = { until, nextPayment: null };
     expect(told({ code: 'ACTIVE', until, nextPayment: 'by_itself' })).toEqual([
       'Your licence is paid until 3 Mar 2027, and renews automatically. Updates work.',
-      'Ihre Lizenz ist bis 03.03.2027 bezahlt und verlängert sich von selbst. Aktualisierungen funktionieren.',
+      'Ihre Lizenz ist bis 03.03.2027 bezahlt und verlängert sich von selbst. Updates funktionieren.',
     ]);
     expect(told({ code: 'ACTIVE', until, nextPayment: 'awaited' })).toEqual([
       'Your licence is paid until 3 Mar 2027, and its renewal is expected. Updates work.',
-      'Ihre Lizenz ist bis 03.03.2027 bezahlt, und ihre Verlängerung wird erwartet. Aktualisierungen funktionieren.',
+      'Ihre Lizenz ist bis 03.03.2027 bezahlt, und ihre Verlängerung wird erwartet. Updates funktionieren.',
     ]);
     expect(told({ code: 'ACTIVE', ...end })).toEqual([
       'Your licence is valid until 3 Mar 2027. Updates work.',
-      'Ihre Lizenz ist gültig bis 03.03.2027. Aktualisierungen funktionieren.',
+      'Ihre Lizenz ist gültig bis 03.03.2027. Updates funktionieren.',
     ]);
     expect(told({ code: 'FULL', ...end, limit: 25 })[0]).toBe(
-      'All 25 sites are used. Updates work; a new site is refused until one is removed.',
+      'All 25 sites are used. Updates work, but a new site is refused until one is removed.',
     );
     expect(told({ code: 'FULL', ...end, limit: 1 })).toEqual([
-      'Your licence is valid until 3 Mar 2027. Updates work, and its one site is in use.',
-      'Ihre Lizenz ist gültig bis 03.03.2027. Aktualisierungen funktionieren. Die einzige Website ist belegt.',
+      'Your licence is valid until 3 Mar 2027. Updates work. The only site is in use.',
+      'Ihre Lizenz ist gültig bis 03.03.2027. Updates funktionieren. Die einzige Website ist belegt.',
     ]);
     expect(told({ code: 'FULL', ...end, limit: 3 }, 'seat')[1]).toBe(
-      'Alle 3 Nutzer sind belegt. Aktualisierungen funktionieren; ein neuer Nutzer wird abgelehnt, bis ein Platz frei wird.',
+      'Alle 3 Nutzer sind belegt. Updates funktionieren, aber ein neuer Nutzer wird abgelehnt, bis ein Platz frei wird.',
     );
     expect(told({ code: 'EXPIRED', endedAt, stillDownloads: false })).toEqual([
       'Your licence ended on 12 Nov 2026.',

@@ -610,7 +610,11 @@ Example Shop Ltd`,
         byCode: expect.arrayContaining([{ code: 'SUSPENDED', count: 1, sentence: '1 is suspended' }]),
       },
       { type: 'mails', count: 1, sentence: '1 mail was not delivered.' },
-      { type: 'webhooks', count: 2, sentence: '2 receivers of webhooks were stopped.' },
+      {
+        type: 'webhooks',
+        count: 2,
+        sentence: '2 webhooks are switched off: the other side accepts nothing.',
+      },
     ]);
     const german = await listActionItems(service.db, { ...options, language: 'de' });
     for (const { sentence } of [...needs, ...german]) expectPlain(sentence);

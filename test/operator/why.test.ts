@@ -845,7 +845,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     expect(accesses).toMatchObject([
       {
         code: 'CHECKED',
-        text: expect.stringContaining(`at ${ip} was told that version 2.1.0 may be downloaded`),
+        text: expect.stringContaining(`at ${ip} found that version 2.1.0 may be downloaded`),
       },
       {
         code: 'SUSPENDED',
@@ -1033,7 +1033,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
           code: 'IN_ACCESS_LOG',
           text: expect.stringMatching(
             new RegExp(
-              `^This is activated on no licence, but stands in the access log, the last time on \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z: Activating https://www\\.Büro\\.Two\\.example:8443/administrator\\?a=1 \\(xn--bro-hoa\\.two\\.example\\) with licence ${id} was refused to .* at ${ip}: the one slot is in use\\.$`,
+              `^This is not activated on a licence, but is in the access log, last on \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z: Activating https://www\\.Büro\\.Two\\.example:8443/administrator\\?a=1 \\(xn--bro-hoa\\.two\\.example\\) with licence ${id} was refused to .* at ${ip}: the one slot is in use\\.$`,
             ),
           ),
           remedy: expect.stringContaining(`licensing license set-limit ${id} 2`),
@@ -1061,7 +1061,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect(licenses?.map(({ id }) => id)).toEqual([one.id, two.id]);
       expect(findings[0]).toMatchObject({
         code: 'SEVERAL_LICENSES',
-        text: `2 licences have this: ${one.id}, ${two.id} in the access log alone.`,
+        text: `2 licences have this: ${one.id}, ${two.id} only in the access log.`,
       });
     });
 
@@ -1242,7 +1242,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
       expect((await why('WEB-7006')).findings).toEqual([
         {
           code: 'ORDER_LINE_UNUSABLE',
-          text: 'Line 2 of order WEB-7006 of shop hikashop cannot be taken as it came: the shop’s message names no article for it.',
+          text: 'Line 2 of order WEB-7006 of shop hikashop cannot be processed: the shop’s message names no article for it.',
           remedy: expect.stringMatching(
             /the page “Unmatched payments” has all three\. .*unmatched assign ID .*unmatched issue ID.*unmatched leave ID$/,
           ),
@@ -1255,7 +1255,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         {
           code: 'ORDER_TOO_LARGE',
           text: 'Order WEB-7007 of shop hikashop waits: it names more than 100 lines.',
-          remedy: `If that is right, confirm it: “Confirm and run” on the page of the order. licensing order confirm ${Number(large?.id)}`,
+          remedy: `If that is right, confirm it: “Confirm and process” on the page of the order. licensing order confirm ${Number(large?.id)}`,
         },
       ]);
       await post('WEB-7008', 'paid', { sku: 'PRO-1Y' });
@@ -1284,7 +1284,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
         const answer = await why(what);
         expect(answer.findings[0]).toMatchObject({
           code: 'UNKNOWN_KEY',
-          text: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
+          text: 'No licence has this id, key or end of a key. It is also not the e-mail of a customer, the reference of an order, or a site that was activated or recently refused.',
         });
         expect(answer.findings[0]?.remedy).toContain('licensing why -');
         expect(answer.findings[0]?.remedy).toContain('no end of a key that has fewer than 16 characters');
@@ -1447,7 +1447,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, backend) => {
     await expect(asData(' ')).rejects.toMatchObject({ code: 'INVALID_REQUEST', field: 'about' });
   });
 
-  test('a mail with the key that was given up, until one is sent', async () => {
+  test('a mail with the key that was not delivered, until one is sent', async () => {
     const { id } = await give({ customer: 'gone@example.com' });
     const { db } = service;
     const mail = () =>
@@ -1572,7 +1572,7 @@ describe('a sentence in German', () => {
     ],
     [
       because('SLOTS_FULL', { ...full, place: { kind: 'staging', site: 'shop.com' } }),
-      'Alle 3 Plätze sind belegt. Es ist eine Staging-Website. Sie zählt nicht, sobald eine andere Website von shop.com aktiviert ist.',
+      'Alle 3 Plätze sind belegt. Es ist eine Testsite. Sie zählt nicht, sobald eine andere Website von shop.com aktiviert ist.',
     ],
     [
       because('SLOTS_FULL', { ...full, place: { kind: 'local', free_sites: 15 } }),

@@ -445,9 +445,12 @@ data-upload-left="{sent} of {total}, about {time} left." data-upload-saving="Rea
   });
 
   test('shows a form with an error instead of the page', async () => {
-    const page = await released(() => ({ status: 422, text: '<p role="alert">The package says 2.1.0.</p>' }));
+    const page = await released(() => ({
+      status: 422,
+      text: '<p role="alert">The package has version 2.1.0.</p>',
+    }));
     await publish(page);
-    await page.getByText('The package says 2.1.0.').waitFor();
+    await page.getByText('The package has version 2.1.0.').waitFor();
     expect(page.url()).toBe(`${fixture.pages}/releases`);
     expectClean(page);
     await page.context().close();

@@ -122,13 +122,13 @@ describe('versions', () => {
     const form = await versionForm('1.1.0', { version: '1.1.1', changelog: 'Typed.', draft: '1' });
     const { status, html } = await pages.post(`${newVersion()}?once=wrong`, form);
     expect(status).toBe(400);
-    expect(html).toContain('The package says 1.1.0, you typed 1.1.1.');
+    expect(html).toContain('The package has version 1.1.0, you typed 1.1.1.');
     expect(html).toMatch(/value="1\.1\.1"/);
     expect(html).toContain('Typed.</textarea>');
     expect(html).toMatch(/value="1" checked/);
     const german = await signIn(service.write.token, 'de');
     expect((await german.post(`${newVersion()}?once=falsch`, form)).html).toContain(
-      'Das Paket sagt 1.1.0, Sie haben 1.1.1 eingegeben.',
+      'Das Paket hat die Version 1.1.0, Sie haben 1.1.1 eingegeben.',
     );
     expect(await releases()).toHaveLength(2);
   });
@@ -170,13 +170,11 @@ describe('versions', () => {
     expect(kept).toContain('1.2.0 is kept as a draft.');
     expect(xml()).not.toContain('1.2.0');
     const id = await idOf('1.2.0');
-    expect((await pages.get(`/releases/${id}/publish`)).html).toContain(
-      'From then on a download gives 1.2.0.',
-    );
+    expect((await pages.get(`/releases/${id}/publish`)).html).toContain('Customers then get 1.2.0.');
     await pages.post(`/releases/${id}/publish`, { once: 'publish' });
     expect(xml()).toContain('<version>1.2.0</version>');
     const asks = await pages.get(`/releases/${id}/withdraw`);
-    expect(asks.html).toContain('A download gives 1.0.2.');
+    expect(asks.html).toContain('Customers then get 1.0.2.');
     expect(asks.html).toContain('Joomla offers nothing below 1.2.0 unless you allow it');
     const { html } = await pages.send(`/releases/${id}/withdraw`, { once: 'withdraw' });
     expect(html).toContain('1.2.0 is withdrawn. Joomla offers nothing now.');
@@ -365,7 +363,7 @@ describe('products and plans', () => {
     for (const path of [list(), '/products', `/products/${productId}`]) {
       const { status, html } = await reader.get(path);
       expect(status).toBe(200);
-      expect(html).toContain('You may look, not change.');
+      expect(html).toContain('You can view everything and change nothing.');
       expect(html).not.toMatch(/btn-primary|\/withdraw|\/edit|\/new"/);
     }
     const before = await releases();

@@ -192,7 +192,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
 
   it('shows a customer by their id and not by their address, with their places on others’ licences', async () => {
     const { html } = await write.get(JANES);
-    expect(textOf(html)).toContain('Places on others’ licences');
+    expect(textOf(html)).toContain('Slots of other customers’ licences');
     expect(html).toContain(`${JANES}/erase"`);
     expectNoAddressInLinks(html);
     expect((await read.get(JANES)).html).not.toContain('/erase"');
@@ -219,7 +219,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
 
   it('erases a customer after their e-mail is typed and a recent sign-in, and shows the amount before', async () => {
     const text = textOf((await write.get(`${JANES}/erase`)).html);
-    expect(text).toContain(`Erase the data of ${JANE}?`);
+    expect(text).toContain(`Erase the data… of ${JANE}?`);
     expect(text).toContain('2 licences go on working without a name.');
     expect(text).toContain('1 request and');
     const wrong = await write.post(`${JANES}/erase`, { confirm: 'john@example.com' });

@@ -121,7 +121,7 @@ describe('why an update XML is stale', () => {
     expect(await about(51, 'en')).toContain(`${file} does not offer what is published now.`);
     expect(await about(51, 'de')).toContain(`${file} bietet nicht an, was jetzt veröffentlicht ist.`);
     rmSync(file);
-    expect(await about(51, 'en')).toContain(`${file} is not there, or cannot be read.`);
+    expect(await about(51, 'en')).toContain(`${file} is missing or cannot be read.`);
     expect(await about(51, 'de')).toContain(`${file} fehlt oder ist nicht lesbar.`);
   });
 
@@ -130,7 +130,7 @@ describe('why an update XML is stale', () => {
     await setUpdateXmlSettings(service.db, 52, JSON.stringify({ phpMinimum: 'new' }));
     expect(await about(52, 'en')).toContain('Please type a PHP version such as 8.1');
     const german = await about(52, 'de');
-    expect(german).toContain('Der Dienst sagt: Bitte geben Sie eine PHP-Version ein');
+    expect(german).toContain('Grund: Bitte geben Sie eine PHP-Version ein');
     expect(german).not.toMatch(/a PHP version|--/);
   });
 });

@@ -249,7 +249,7 @@ describe('the page of a licence', () => {
     expect((await post(`${path}/suspend`)).status).toBe(409);
     await post(`${path}/reinstate`);
     expect((await get(`${path}/cancel`)).text).toContain(
-      'stays with this licence; a new sale needs another.',
+      'stays with this licence. A new sale needs another order.',
     );
     await post(`${path}/cancel`, { reason: 'refund' });
     expect(await events(id)).toEqual([
@@ -347,7 +347,7 @@ describe('the page of a licence', () => {
     await service.write.ok(`POST ${path}/activations`, { identifier: 'a.example.com' }, 201);
     await service.write.ok(`POST ${path}/suspend`, {});
     const main = (await get(path)).html.replace(/^.*?<main/s, '').replace(/<footer class="wrap.*/s, '');
-    expect(main).toContain('You may look, not change.');
+    expect(main).toContain('You can view everything and change nothing.');
     expect(main).not.toContain('method="post"');
     for (const action of ['renew', 'suspend', 'revoke', 'sites/add', 'keys/add', 'keys/1/show'])
       expect([

@@ -105,10 +105,10 @@ describe('a move from another system', () => {
     expect(textOf((await pages.get(undo)).html)).toContain('Undo the move from EDD Software Licensing?');
     const undone = await pages.post(undo);
     expect(textOf(undone.html)).toMatch(/Licences removed 2 Plans removed 1 Products removed 1/);
-    expect(textOf(undone.html)).toContain('Nothing of it is left.');
+    expect(textOf(undone.html)).toContain('Nothing is left.');
     expect(await licenses()).toEqual([]);
     expect(textOf((await pages.get('/move-in')).html)).toContain('undone');
-    expect(textOf((await pages.get(undo)).html)).toContain('This move was undone before.');
+    expect(textOf((await pages.get(undo)).html)).toContain('This move is already undone.');
   });
 
   it('joins a second file with the customers’ addresses, and keeps both', async () => {

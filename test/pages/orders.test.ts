@@ -60,14 +60,14 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(await read('/orders')).toContain('No order yet.');
     const { order } = await post('1001');
     await post('1002', { lines: [{ line: '1', planId }] });
-    expect(await read('/')).toContain('1 order waits: paid, and no licence yet.');
+    expect(await read('/')).toContain('1 order is paid and has no licence yet.');
     // With `wait`, the page waits for figures that take longer.
     expect(await read('/?wait=1')).not.toMatch(/[Bb]eing counted/);
     const list = await read('/orders');
-    expect(list).toContain('1 order waits');
+    expect(list).toContain('1 order is paid');
     expect(list.indexOf('PRO-1Y')).toBeLessThan(list.indexOf('1002'));
     expect(await read('/orders?state=waiting')).not.toContain('1002');
-    expect(await read(`/orders/${order.id}`)).toContain('Article “PRO-1Y” is not mapped to a plan.');
+    expect(await read(`/orders/${order.id}`)).toContain('Article “PRO-1Y” has no plan yet.');
     // The search field finds the order, too.
     expect(await seller.post('/find', { about: '1001' })).toMatchObject({
       status: 303,
@@ -77,9 +77,9 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(form.html).toContain('value="PRO-1Y"');
     const fields = { back: '/orders', sku: 'PRO-1Y', plan_id: planId, quantity: 'slots' };
     const mapped = await seller.send('/shops/hikashop/map', fields);
-    expect(textOf(mapped.html)).toMatch(/“PRO-1Y” means .* · Developer now\. Orders that have run: 1\./);
-    expect(textOf(mapped.html)).not.toContain('1 order waits');
-    expect(await read('/')).not.toContain('1 order waits');
+    expect(textOf(mapped.html)).toMatch(/“PRO-1Y” has the plan .* · Developer now\. Orders processed: 1\./);
+    expect(textOf(mapped.html)).not.toContain('1 order is paid');
+    expect(await read('/')).not.toContain('1 order is paid');
     const text = await read(`/orders/${order.id}`);
     expect(text).toContain('Line 1: issued');
     const [, id] = /Licence (\d+) Active/.exec(text) ?? [];
@@ -96,7 +96,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     await post('1003', { event: 'refunded', at: at(-1), lines: undefined });
     await post('1003', { event: 'renewed', at: at(5), lines: undefined });
     const text = await read(`/orders/${order.id}`);
-    expect(text).toMatch(/Paid until Licences 1 Plan Developer 1 24 Nov 2027 renews itself Licence/);
+    expect(text).toMatch(/Paid until Licences 1 Plan Developer 1 24 Nov 2027 renews automatically Licence/);
     expect(text).toMatch(/Paid Line 1: issued .* Refunded Line 1: suspended .* Renewed Line 1: nothing/);
     const german = await read(`/orders/${order.id}`, await pagesClient(service, { language: 'de' }));
     expect(german).toMatch(/Bezahlt Position 1: ausgestellt .* Erstattet Position 1: ausgesetzt/);
@@ -113,20 +113,20 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     const rules = { refunded: 'cancel', paid: 'issue', test: '1', test_plan_id: planId };
     const edited = textOf((await seller.send('/shops/fair/edit', rules)).html);
     expect(edited).toMatch(/Refunded cancel for good/);
-    expect(edited).toMatch(/issue Developer everything it sends is a test/);
+    expect(edited).toMatch(/issue Developer all its orders are tests/);
     await seller.get('/shops/fair/map');
     await seller.send('/shops/fair/map', { sku: 'A/B', plan_id: planId, quantity: 'licenses' });
     expect(await read('/shops/fair')).toContain('A/B Developer three licences');
     const gone = await seller.send('/shops/fair/unmap', { sku: 'A/B' });
     expect(textOf(gone.html)).toContain('“A/B” means nothing any more.');
-    expect(textOf(gone.html)).toContain('No article is mapped.');
+    expect(textOf(gone.html)).toContain('No article has a plan yet.');
     expect(await seller.post('/shops/fair/unmap', { sku: 'A/B' })).toMatchObject({ location: '/shops/fair' });
     await post('1004', { shop: 'fair', test: false, lines: [{ line: '1', sku: 'X', renews: 'nothing' }] });
     expect(await read('/orders?shop=fair&state=waiting')).toContain('1004');
     await seller.get('/shops/fair');
     const ran = await seller.send('/shops/fair/run');
     expect(textOf(ran.html)).toMatch(
-      /Orders that have run: 0\. Not done: \d+ \(Waits: the earlier order is not known\)\./,
+      /Orders processed: 0\. Not done: \d+ \(Waiting: the earlier order is not known\)\./,
     );
     expect(await read('/shops/fair/remove')).toContain('Remove shop fair?');
     expect(textOf((await seller.send('/shops/fair/remove')).html)).toContain('Shop fair is removed.');
@@ -147,7 +147,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     await unpack(file, folder);
 
     expect(textOf(added.html)).toMatch(
-      new RegExp(`The plugin for .* Make a token named ${name} .* System > Install > Extensions .* mapped`),
+      new RegExp(`The plugin for .* Add a token named ${name} .* System > Install > Extensions .* mapped`),
     );
     expect(german).toMatch(/Das Plugin für .* System > Installieren > Erweiterungen .* kein Geheimnis/);
     expect(added.html).toContain(`/shops/${name}/plugin.zip"`);
@@ -172,14 +172,14 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(refused.html).not.toContain('sk_live_1');
     const cut = await seller.post('/shops/stripe/secret', { secret: 'whsec_51a963295692389b...' });
     expect(textOf(cut.html)).toMatch(/not whole: .* Stripe’s signing secret begins with “whsec_”/);
-    expect(await read('/shops/stripe')).toContain('It has no secret yet, and refuses every message.');
+    expect(await read('/shops/stripe')).toContain('It has no secret yet. Every message is refused.');
     await addRefused(service.db, { shop: 'stripe', day: '2026-11-23', times: 12 });
     await seller.get('/shops/stripe/secret');
     const added = await seller.send('/shops/stripe/secret', { secret });
     expect(textOf(added.html)).toContain(
       '12 messages were refused for their signature, none was taken: is it the secret of another address?',
     );
-    expect(textOf(added.html)).toContain('Refused for their signature: 23 Nov 2026: 12');
+    expect(textOf(added.html)).toContain('Messages with a wrong secret: 23 Nov 2026: 12');
     expect(added.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');
     expect(added.html).not.toContain(secret);
     expect(textOf(added.html)).toContain('None yet. Give the sender the address beside');
@@ -189,9 +189,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     const event = { event: 'refunded', at: NOW, order } as const;
     await receive(service.db, 'stripe', { id: '2', type: 'charge.refunded', event }, given);
     const shown = await read('/shops/stripe');
-    expect(shown).toMatch(
-      /charge.refunded nothing is known yet of what it names .* charge.updated noted: .* not used/,
-    );
+    expect(shown).toMatch(/charge.refunded matches no order yet .* charge.updated noted: .* not used/);
     expect((await seller.get('/shops/stripe/edit')).html).not.toContain(secret);
     await seller.send('/shops/stripe/edit', { secret: 'whsec_new', paid: 'issue' });
     const german = await pagesClient(service, { language: 'de' });
@@ -206,22 +204,22 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     const reader = await pagesClient(service, { scope: 'read' });
     expect((await reader.get(path)).html).not.toContain(`${path}/confirm`);
     expect((await reader.post(`${path}/confirm`)).status).toBe(403);
-    expect((await seller.get(path)).html).toContain('Confirm and run');
+    expect((await seller.get(path)).html).toContain('Confirm and process');
     expect(await seller.post(`${path}/confirm`)).toMatchObject({ status: 303, location: path });
-    expect(await read(path)).not.toContain('Confirm and run');
+    expect(await read(path)).not.toContain('Confirm and process');
     expect(await api.ok(`GET ${path}`)).toMatchObject({ state: 'done' });
 
     const german = await pagesClient(service, { language: 'de' });
     for (const [number, english, inGerman] of [
       [
         'broken-1',
-        '1 order could not be processed, and is tried again.',
-        '1 Bestellung konnte nicht verarbeitet werden und wird noch einmal versucht.',
+        '1 order could not be processed. The service tries again.',
+        '1 Bestellung konnte nicht verarbeitet werden. Der Dienst versucht es weiter.',
       ],
       [
         'broken-2',
-        '2 orders could not be processed, and are tried again.',
-        '2 Bestellungen konnten nicht verarbeitet werden und werden noch einmal versucht.',
+        '2 orders could not be processed. The service tries again.',
+        '2 Bestellungen konnten nicht verarbeitet werden. Der Dienst versucht es weiter.',
       ],
     ] as const) {
       const posted = () => post(number, { lines: [{ line: '1', planId }] });

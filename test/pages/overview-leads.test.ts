@@ -176,7 +176,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
   it('states the same as the page of a shop about its orders', async () => {
     const lines = [{ line: '1', sku: 'unknown', quantity: 1 }];
     await post('u1', 'paid', { customer: { email: 'u@example.com' }, lines });
-    const sentence = '1 order waits: paid, and no licence yet.';
+    const sentence = '1 order is paid and has no licence yet.';
     for (const path of ['/?wait=1', '/shops/acme']) {
       const { html } = await pages.get(path);
       expect([path, textOf(html)]).toEqual([path, expect.stringContaining(sentence)]);
@@ -214,11 +214,11 @@ describe('figures that take longer than a moment', () => {
       // The figures of refusals wait for the lock, and the others do not.
       await other.raw(`LOCK TABLES ${table(other, 'refused_counts')} WRITE`);
       const { html: late } = await pages.get('/');
-      expect(textOf(late)).toContain('Some figures are still being counted. Shown: as of today 12:00.');
-      expect(textOf(late)).not.toContain('Being counted.');
+      expect(textOf(late)).toContain('Some figures are still being calculated. As of today 12:00.');
+      expect(textOf(late)).not.toContain('Still being calculated.');
       expect(ending(late)).toBe('2');
       expect(textOf((await german.get('/')).html)).toContain(
-        'Einige Zahlen werden noch berechnet. Gezeigter Stand: heute 12:00.',
+        'Einige Zahlen werden noch berechnet. Stand: heute 12:00.',
       );
       await other.raw('UNLOCK TABLES');
       expect(textOf((await pages.get('/?wait=1')).html)).not.toContain('being counted');

@@ -110,7 +110,7 @@ test('is this key shared?', async () => {
   const keys = await follow(overview, 'See the keys');
   expect(keys).toContain(`/licenses/${id}"`);
   expect(rowsOf(keys).length).toBeGreaterThan(0);
-  expect(textOf((await seller.get(`/licenses/${id}`)).html)).toContain('Is it used?');
+  expect(textOf((await seller.get(`/licenses/${id}`)).html)).toContain('Is the licence used?');
 });
 
 test.each([

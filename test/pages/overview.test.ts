@@ -140,7 +140,7 @@ describe('the overview', () => {
 
   test('lists what needs the seller, until nothing does', async () => {
     const { html } = await seller.get('/?wait=1');
-    expect(textOf(html)).toContain('2 licences that were refused in the last 7 days would be refused now.');
+    expect(textOf(html)).toContain('2 licences get no updates or no new sites at present.');
     expect(textOf(html)).toContain('1 has expired');
     expect(html).toContain('/licenses?refused=7d"');
     expect(textOf(html)).toContain(

@@ -65,11 +65,11 @@ describe('before anything was sold', () => {
   test('the pages explain what makes a licence end, and lead on', async () => {
     const { html } = await pages.get('/renewals');
     expect(textOf(html)).toContain('A licence ends when its plan says how long it runs');
-    expect(html).toMatch(/<a href="[^"]*\/products">See what the plans say<\/a>/);
+    expect(html).toMatch(/<a href="[^"]*\/products">See the plans<\/a>/);
     expect(html).not.toContain('<svg class="chart');
     const list = await pages.get('/not-renewed');
     expect(textOf(list.html)).toContain('Every licence that ended was renewed.');
-    expect(list.html).toMatch(/<a href="[^"]*\/renewals">See what is due<\/a>/);
+    expect(list.html).toMatch(/<a href="[^"]*\/renewals">See which licences end soon<\/a>/);
   });
 });
 
@@ -220,9 +220,9 @@ describe('a shop of two products', () => {
     });
     expect(rows.slice(1, 3).map(({ Customer }) => Customer)).toEqual([
       'quiet@example.com',
-      'two@example.comhas another licence that works',
+      'two@example.comhas another valid licence',
     ]);
-    expect(textOf(html)).toContain('Write to them: 2 addresses');
+    expect(textOf(html)).toContain('Write to 2 addresses');
     expect(html).toContain('>tried@example.com, quiet@example.com</textarea>');
     expect(html).toContain(`/licenses/${licenses.tried}/requests?outcome=LICENSE_EXPIRED"`);
     expect(tableOf((await pages.get('/not-renewed?month=2026-10')).html, 'Refused')).toHaveLength(2);

@@ -63,10 +63,10 @@ it('begins with the share of the form, and is raised with the buttons of its pan
     form.append(name, value);
   expect((await pages.get('/products/42/releases/new')).html).toContain('name="rollout"');
   const published = await pages.send('/products/42/releases/new', form);
-  expect(published.html).toContain('1.1.0 is published, and offered to 10 % of the addresses.');
+  expect(published.html).toContain('1.1.0 is published. 10 % of the sites get it, and the others get 1.0.0.');
   expect(published.html).toContain('10 % of the sites get 1.1.0.');
   expect(published.html).toContain('The others get 1.0.0.');
-  expect(published.html).toContain('A download gives 1.0.0.');
+  expect(published.html).toContain('Customers then get 1.0.0.');
   expect(published.html).not.toContain('holds lower ones back');
   expect(buckets()).toBe(10);
 
@@ -75,7 +75,7 @@ it('begins with the share of the form, and is raised with the buttons of its pan
   expect(buttons).toEqual(['25', '50', '100']);
   expect(published.html).toContain('<li class="done" aria-current="step">10 %</li><li>25 %</li>');
   const raised = await pages.send(`/releases/${id}/rollout`, { rollout: '25' });
-  expect(raised.html).toContain('1.1.0 is offered to 25 % of the addresses now.');
+  expect(raised.html).toContain('25 % of the sites get 1.1.0 now.');
   expect(buckets()).toBe(25);
   expect(await service.read.ok(`GET /releases/${id}`)).toMatchObject({ rollout: 25 });
 });
@@ -170,7 +170,7 @@ it('is refused for a draft, whose share is asked for when it is published', asyn
 it('is stopped by withdrawing the version, after a question', async () => {
   const { html } = await pages.get(LIST);
   const id = await idOf('1.1.0');
-  expect(html).toContain(`/releases/${id}/withdraw">Stop...`);
+  expect(html).toContain(`/releases/${id}/withdraw">Stop…`);
   await pages.get(`/releases/${id}/withdraw`);
   await pages.send(`/releases/${id}/withdraw`, { allow_downgrade: 'true' });
   expect(buckets()).toBe(0);
@@ -183,19 +183,19 @@ it('ends with a newer version: no page mentions it, and no button raises it', as
   const id = await idOf('1.3.0');
   await service.write.ok(`PATCH /releases/${id}`, { rollout: 10 });
   expect((await pages.get(LIST)).html).toContain('Rollout of 1.3.0');
-  expect((await pages.get(`/releases/${id}/edit`)).html).toContain('Roll out...');
+  expect((await pages.get(`/releases/${id}/edit`)).html).toContain('Roll out…');
 
   await giveRelease(service, { version: '1.4.0' });
   const { html } = await pages.get(LIST);
   for (const gone of ['Rollout of', '10 %']) expect(html).not.toContain(gone);
-  expect((await pages.get(`/releases/${id}/edit`)).html).not.toContain('Roll out...');
+  expect((await pages.get(`/releases/${id}/edit`)).html).not.toContain('Roll out…');
   const page = await pages.get(`/releases/${id}/rollout`);
   expect(page.html).toContain('1.3.0 is no longer offered: sites are offered a newer version.');
   expect(page.html).not.toContain('name="rollout"');
   const refused = await pages.post(`/releases/${id}/rollout`, { rollout: '25' });
   expect([refused.status, refused.html]).toEqual([
     409,
-    expect.stringContaining('Nothing was changed. Offer 1.4.0 to more addresses instead, or withdraw it.'),
+    expect.stringContaining('Nothing was changed. Raise the share of 1.4.0 instead, or withdraw it.'),
   ]);
   const { status, body } = await service.write.send(`PATCH /releases/${id}`, { body: { rollout: 25 } });
   expect([status, body]).toMatchObject([409, { error: { code: 'CONFLICT', field: 'rollout' } }]);

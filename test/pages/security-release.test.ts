@@ -44,7 +44,7 @@ it('is marked, shown to its customer, and announced once', async () => {
   // Publishing ends on the page Releases, so that page leads to the announcement.
   expect(releases.html).toContain(`${notify}"`);
   const product = await pages.get('/products/42');
-  expect(textOf(product.html)).toContain('1 of 2 sites that told their version still run an older one');
+  expect(textOf(product.html)).toContain('1 of 2 sites that reported their version still run an older one');
   expect(product.html).toContain(notify);
 
   const mine = textOf((await (await customerClient(service, { key })).get('/my')).html);
@@ -72,12 +72,12 @@ it('is marked, shown to its customer, and announced once', async () => {
   expect(asked).toContain('- Only the owner sees an order.');
   expect(await db(table(db, 'outbox'))).toEqual([]);
   const sent = await pages.send(notify);
-  expect(textOf(sent.html)).toContain('The customers are told of 2.1.0. Mails that are on their way: 1.');
+  expect(textOf(sent.html)).toContain('The customers are notified about 2.1.0. Mails on their way: 1.');
   expect(await db(table(db, 'outbox'))).toMatchObject([
     { type: 'security_release', license_id: licenseId, recipient: null },
   ]);
   expect(textOf((await pages.get(`/licenses/${licenseId}/history`)).html)).toContain(
-    'Customer told of the security release 2.1.0',
+    'Customer notified about the security release 2.1.0',
   );
   const after = textOf((await pages.get(notify)).html);
   expect(after).toMatch(/The customers were notified: .*\. Mails: 1\./);
@@ -85,6 +85,6 @@ it('is marked, shown to its customer, and announced once', async () => {
   const again = await pages.post(notify, { once: 'another' });
   expect([again.status, textOf(again.html)]).toEqual([
     409,
-    expect.stringContaining('The customers were told of 2.1.0 already.'),
+    expect.stringContaining('The customers were already notified about 2.1.0.'),
   ]);
 });

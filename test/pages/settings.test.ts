@@ -95,7 +95,7 @@ describe('the settings', () => {
     expect(shown.html).not.toContain(encodeURIComponent(MAIL_PASSWORD));
     await pages.get('/settings/mail/test');
     const sent = await pages.send('/settings/mail/test', { to: 'seller@example.com' });
-    expect(textOf(sent.html)).toContain('The test mail to seller@example.com was taken.');
+    expect(textOf(sent.html)).toContain('The mail server accepted the test mail to seller@example.com.');
     expect(mailServer.received).toMatchObject([{ to: ['seller@example.com'], from: 'desk@shop.example' }]);
     const inWords = `127.0.0.1, port ${mailServer.port}, STARTTLS, user ${MAIL_USER}, sender desk@shop.example`;
     const { html: words } = await pages.get('/settings');
@@ -143,7 +143,7 @@ describe('the settings', () => {
     await pages.send(path, { text });
     expect((await api.ok('GET /mail-texts/license_key/de')).source).toBe('stored');
     const reset = await pages.send(`${path}/reset`);
-    expect(textOf(reset.html)).toContain('The mail has the text of this program again.');
+    expect(textOf(reset.html)).toContain('The mail has the standard text again.');
   });
 });
 

@@ -213,13 +213,9 @@ describe('removing a staging site frees no slot', () => {
     [
       'en',
       'It takes no slot, so removing it frees none and does not count.',
-      'It took no slot, so none is free now.',
+      'No slot becomes free by this.',
     ],
-    [
-      'de',
-      'Das Entfernen gibt keinen frei und zählt nicht.',
-      'Es belegte keinen Platz, also wurde keiner frei.',
-    ],
+    ['de', 'Das Entfernen gibt keinen frei und zählt nicht.', 'Dadurch wird kein Platz frei.'],
   ] as const)('and says so to the customer and the operator: %s', async (language, before, after) => {
     const email = `${language}@example.com`;
     const license = await give(email);

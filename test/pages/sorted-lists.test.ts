@@ -243,7 +243,7 @@ describe('pages of lists', () => {
     ['/orders?shop=a', 'id', 'Newest first. 4 shown.'],
     ['/products', 'licenses', 'Most licences first. 4 shown.'],
     ['/releases?product_id=42', 'published_at', 'Latest release first. 5 shown.'],
-    ['/products/42/sites', 'at', 'The latest that told anything first. 5 shown.'],
+    ['/products/42/sites', 'at', 'Latest report first. 5 shown.'],
     ['/licenses/1/sites?site=example', 'identifier', 'Names Z to A. 5 shown.'],
     ['/spreading', 'networks', 'Most networks first. 5 shown.'],
   ])('%s is sorted by a link that keeps the filter, and by a menu', async (path, column, caption) => {

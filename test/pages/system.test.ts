@@ -209,7 +209,7 @@ describe('webhooks', () => {
       201,
     );
     await eventually(async () =>
-      expect((await pages.get(path)).text).toContain('stopped: it answered “410 Gone”'),
+      expect((await pages.get(path)).text).toContain('switched off: the answer was “410 Gone”'),
     );
     const stopped = await pages.get(path);
     expect(stopped.text).toContain('The receiver answered with an error (410)');

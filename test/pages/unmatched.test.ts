@@ -51,7 +51,7 @@ it('shows the customer of a licence before a payment is assigned to it', async (
     /unmatched\?shop=shop"[^>]*>(?:(?!<\/a>).)*1 payment matches no order\./s,
   );
   const { html } = await send('/unmatched');
-  for (const text of ['Renewed', 'no payment of this order is known', '77', 'jo@example.com'])
+  for (const text of ['Renewed', 'no payment for this order is known', '77', 'jo@example.com'])
     expect(html).toContain(text);
   expect((await send('/unmatched', undefined, 'de')).html).toContain('Nicht zugeordnete Zahlungen');
   const path = `/unmatched/${id}/assign`;
@@ -60,8 +60,8 @@ it('shows the customer of a licence before a payment is assigned to it', async (
   expect((await send(`${path}?about=nobody%40example.com`)).html).toContain('No licence is found');
   expect((await send(`${path}?about=${license}`)).html).toContain(`${path}?license=${license}`);
   const asked = await send(`${path}?license=${license}`);
-  expect(asked.html).toContain(`Does it belong to licence ${license}?`);
-  expect(asked.html).toContain('The licence is of jo@example.com');
+  expect(asked.html).toContain(`Assign to licence ${license}?`);
+  expect(asked.html).toContain('The licence belongs to jo@example.com');
   const assigned = await send(path, { license_id: String(license), once: 'a' });
   expect([assigned.status, assigned.location?.split('?')[0]]).toEqual([303, '/unmatched']);
   expect(await service.write.ok('GET /unmatched?state=assigned')).toMatchObject([

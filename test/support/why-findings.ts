@@ -123,7 +123,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   NOTHING_PUBLISHED: {
     facts: { product_id: 0, product: 'Product 0', includes: [] },
     action: { type: 'publish', product_id: 0 },
-    en: 'Product 0 (Product 0) has no published version: there is nothing to download for anybody.',
+    en: 'Product 0 (Product 0) has no published version: no customer can download anything.',
     de: 'Produkt 0 (Product 0) hat keine veröffentlichte Version. Niemand kann etwas herunterladen.',
   },
   OFFER_WITHDRAWN: {
@@ -142,14 +142,14 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       status: 0,
     },
     action: { type: 'send_key', license_id: 0 },
-    en: 'The mail of DAY with its key was given up, after one attempt: the mail server takes no mail for this address (0).',
-    de: 'Die Mail vom DAY mit dem Schlüssel wurde aufgegeben, nach einem Versuch: Der Mailserver nimmt keine Mail für diese Adresse an (0).',
+    en: 'The mail of DAY with its key was not delivered, after one attempt: the mail server accepts no mail for this address (0).',
+    de: 'Die Mail vom DAY mit dem Schlüssel wurde nicht zugestellt, nach einem Versuch: Der Mailserver nimmt keine Mail für diese Adresse an (0).',
   },
   SITES_RUN: {
     facts: { sites: [{ site: 'shop.com', version: '1.8.0', told_at: 'TIME' }] },
     action: null,
-    en: 'Installed, as the sites told: 1.8.0 on shop.com (DAY).',
-    de: 'Installiert, wie die Websites meldeten: 1.8.0 auf shop.com (DAY).',
+    en: 'Installed, as reported by the sites: 1.8.0 on shop.com (DAY).',
+    de: 'Installiert, wie von den Websites gemeldet: 1.8.0 auf shop.com (DAY).',
   },
   VALIDATED: {
     facts: { last_check_at: 'TIME', last_check_ip: 'ADDRESS', check_count: 0 },
@@ -217,8 +217,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   UNKNOWN_KEY: {
     facts: {},
     action: null,
-    en: "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
-    de: 'Keine Lizenz hat dies als Nummer, als Schlüssel oder dessen Ende, als E-Mail ihres Kunden, als Bestellnummer, als Aktivierung oder als etwas, das kürzlich abgelehnt wurde.',
+    en: 'No licence has this id, key or end of a key. It is also not the e-mail of a customer, the reference of an order, or a site that was activated or recently refused.',
+    de: 'Keine Lizenz hat diese Nummer, diesen Schlüssel oder ein solches Ende. Es ist auch nicht die E-Mail eines Kunden, eine Bestellnummer oder eine Website, die aktiviert oder kürzlich abgelehnt wurde.',
   },
   NEAR_EMAIL: {
     facts: { license_id: 0, customer: 'wilma@quarry-works.example', matched: 'near' },
@@ -229,7 +229,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   SEVERAL_LICENSES: {
     facts: { matched: [{ by: 'access', license_ids: [0, 0] }], more: false },
     action: null,
-    en: '0 licences have this: 0, 0 in the access log alone.',
+    en: '0 licences have this: 0, 0 only in the access log.',
     de: '0 Lizenzen passen: 0, 0 nur im Zugriffsprotokoll.',
   },
   ALSO_A_REFERENCE: {
@@ -250,7 +250,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     },
     action: null,
     en: 'Order WEB-7001 of shop hikashop issued licence 0. Its latest event is "paid" of DAY.',
-    de: 'Bestellung WEB-7001 des Shops hikashop hat Lizenz 0 ausgestellt. Ihr letztes Ereignis ist „bezahlt“ vom DAY.',
+    de: 'Aus Bestellung WEB-7001 des Shops hikashop: Lizenz 0 ausgestellt. Ihr letztes Ereignis ist „bezahlt“ vom DAY.',
   },
   ORDER_MAIL: {
     facts: {
@@ -283,8 +283,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   ORDER_LINE_UNUSABLE: {
     facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7006', line: '0', problem: 'no_article' },
     action: { type: 'settle_unmatched', shop: 'hikashop' },
-    en: 'Line 0 of order WEB-7006 of shop hikashop cannot be taken as it came: the shop’s message names no article for it.',
-    de: 'Position 0 der Bestellung WEB-7006 des Shops hikashop lässt sich so nicht verarbeiten: die Nachricht des Shops nennt dafür keinen Artikel.',
+    en: 'Line 0 of order WEB-7006 of shop hikashop cannot be processed: the shop’s message names no article for it.',
+    de: 'Position 0 der Bestellung WEB-7006 des Shops hikashop lässt sich so nicht verarbeiten: die Meldung des Shops nennt dafür keinen Artikel.',
   },
   ORDER_TOO_LARGE: {
     facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7007' },
@@ -343,7 +343,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       },
     },
     action: { type: 'change_limit', license_id: 0, activation_limit: 0 },
-    en: 'This is activated on no licence, but stands in the access log, the last time on TIME: Activating https://www.Büro.Two.example:0/administrator?a=0 (xn--bro-hoa.two.example) with licence 0 was refused to a client without a name at ADDRESS: the one slot is in use.',
+    en: 'This is not activated on a licence, but is in the access log, last on TIME: Activating https://www.Büro.Two.example:0/administrator?a=0 (xn--bro-hoa.two.example) with licence 0 was refused to a client without a name at ADDRESS: the one slot is in use.',
     de: 'Dies ist auf keiner Lizenz aktiviert, steht aber im Zugriffsprotokoll, zuletzt am TIME: Das Aktivieren von https://www.Büro.Two.example:0/administrator?a=0 (xn--bro-hoa.two.example) mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Der einzige Platz ist belegt.',
   },
   ONLY_NEARBY: {
@@ -361,7 +361,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
   CHECKED: {
     facts: {},
     action: null,
-    en: 'A check by Joomla 5.3.0 at ADDRESS was told that version 2.1.0 may be downloaded with licence 0.',
+    en: 'A check by Joomla 5.3.0 at ADDRESS found that version 2.1.0 may be downloaded with licence 0.',
     de: 'Eine Abfrage durch Joomla 5.3.0 (ADDRESS) ergab, dass Version 2.1.0 mit Lizenz 0 heruntergeladen werden darf.',
   },
   GRANTED: {
@@ -497,13 +497,13 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
     facts: {},
     action: { type: 'remove_activation', license_id: 0, identifier: 'held.example' },
     en: 'Deactivating held.example with licence 0 was refused to a client without a name at ADDRESS: a file for use without network holds it, or a staging site that would go with it.',
-    de: 'Das Deaktivieren von held.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testumgebung, die mit entfernt würde.',
+    de: 'Das Deaktivieren von held.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testsite, die mit entfernt würde.',
   },
   'request OTHER_KEY': {
     facts: { key_id: 0, label: 'Bakery', activation_type: 'domain', activated_by: null },
     action: { type: 'remove_activation', license_id: 0, identifier: 'main.example' },
-    en: 'Deactivating main.example with licence 0 was refused to a client without a name at ADDRESS: this site came by another key (the main key), and key 0 ("Bakery") frees only what came by it.',
-    de: 'Das Deaktivieren von main.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Diese Website kam über einen anderen Schlüssel (den Hauptschlüssel), und Schlüssel 0 („Bakery“) gibt nur frei, was über ihn kam.',
+    en: 'Deactivating main.example with licence 0 was refused to a client without a name at ADDRESS: this site was activated with another key (the main key), and key 0 ("Bakery") frees only slots that were taken with it.',
+    de: 'Das Deaktivieren von main.example mit Lizenz 0 wurde für ein Programm ohne Namen (ADDRESS) abgelehnt: Diese Website wurde mit einem anderen Schlüssel aktiviert (dem Hauptschlüssel), und Schlüssel 0 („Bakery“) gibt nur Plätze frei, die mit ihm belegt wurden.',
   },
   'request SLOTS_FULL': {
     facts: { activation_limit: 0, activations_used: 0, license_status: 'cancelled', key: null, place: null },

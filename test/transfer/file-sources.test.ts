@@ -139,8 +139,8 @@ describe('EDD Software Licensing', () => {
     expect(warnings).toEqual({});
     expect(leftOut).toEqual({
       'License Status: this state is not known': [7],
-      'there is no key': [8],
-      'there is no product': [9],
+      'the key is missing': [8],
+      'the product is missing': [9],
     });
   });
 
@@ -253,7 +253,7 @@ describe('EDD Software Licensing', () => {
         dates: 'iso',
       });
       expect(licenses).toHaveLength(1);
-      expect(leftOut).toEqual({ 'Expiration Date: this is no date': [3] });
+      expect(leftOut).toEqual({ 'Expiration Date: this is not a date': [3] });
     });
   });
 
@@ -359,7 +359,7 @@ describe('License Manager for WooCommerce', () => {
       ['4', 'jane@example.com', 'active', '2025-01-01T08:00:00', '2025-01-31T08:00:00'],
     ]);
     expect(licenses[0]).toMatchObject({ customerName: 'Jane Roe', metadata: { woocommerce_order: '100' } });
-    expect(leftOut).toEqual({ 'valid_for: this is no number of days': [6] });
+    expect(leftOut).toEqual({ 'valid_for: this is not a number of days': [6] });
   });
 
   it('has no customers without a second table', async () => {

@@ -106,12 +106,12 @@ test.each<[EventAction, before: Fields, after: Fields, sentence: string]>([
     'Key ABCD changed: slots 2 → 3',
   ],
   ['end-key', {}, { key_hint: 'ABCD' }, 'Key ABCD ended'],
-  ['rekey', { key_hint: 'ABCD' }, { key_hint: 'EF01' }, 'New key EF01 in the place of ABCD'],
+  ['rekey', { key_hint: 'ABCD' }, { key_hint: 'EF01' }, 'New key EF01 replaces ABCD'],
   [
     'rekey',
     { key_hint: 'ABCD' },
     { key_hint: 'EF01', old_key_ends_at: END },
-    'New key EF01 in the place of ABCD, the old one works until 26 Nov 2027',
+    'New key EF01 replaces ABCD, the old one works until 26 Nov 2027',
   ],
   ['reveal', null, null, 'Key shown'],
   ['activate', {}, { identifier: 'example.com' }, 'Site added: example.com'],
@@ -129,7 +129,7 @@ test.each<[EventAction, before: Fields, after: Fields, sentence: string]>([
     { identifier: 'example.com', name: 'Shop' },
     'Site example.com named Shop, before –',
   ],
-  ['free-activation', {}, { identifier: 'dev.example.com' }, 'Site takes no slot any more: dev.example.com'],
+  ['free-activation', {}, { identifier: 'dev.example.com' }, 'Site no longer takes a slot: dev.example.com'],
   [
     'hold-activation',
     {},

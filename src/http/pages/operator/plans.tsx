@@ -347,7 +347,7 @@ function askRemove({ view }: OperatorCall, form: FormState, { plan, product }: P
         path={`/plans/${plan.id}/delete`}
         form={form}
         points={[texts.removeOnly]}
-        submit={texts.remove}
+        submit={texts.removeSubmit}
         back={[texts.removeBack, `/plans/${plan.id}`]}
       />
     ),

@@ -35,15 +35,15 @@ export const reply: ReplyTexts = {
         : NEW_ORDER,
     ],
     revoked: (facts) => [
-      `${your(facts)} wurde${on(facts.stoppedOn)} entzogen. Joomla meldet beim Update „${joomlaError(403)}“. Was installiert ist, bleibt, wie es ist.`,
+      `${your(facts)} wurde${on(facts.stoppedOn)} entzogen. Joomla meldet beim Update „${joomlaError(403)}“. Die installierte Erweiterung bleibt, wie sie ist.`,
       'Falls Sie das für einen Irrtum halten, antworten Sie bitte auf diese Mail.',
     ],
     cancelled: (facts) => [
-      `${your(facts)} wurde${on(facts.stoppedOn)} storniert. Joomla meldet beim Update „${joomlaError(403)}“. Was installiert ist, bleibt, wie es ist.`,
+      `${your(facts)} wurde${on(facts.stoppedOn)} storniert. Joomla meldet beim Update „${joomlaError(403)}“. Die installierte Erweiterung bleibt, wie sie ist.`,
       NEW_ORDER,
     ],
     full: (facts) => [
-      `${your(facts)} ist gültig, und Updates funktionieren. Allerdings ${all(facts)} belegt. Neues wird abgelehnt, bis ein Platz frei ist. Was belegt ist, läuft weiter.`,
+      `${your(facts)} ist gültig, und Updates funktionieren. Allerdings ${all(facts)} belegt. Neues wird abgelehnt, bis ein Platz frei ist. Alle aktivierten ${thing(facts.activationType).many} laufen weiter.`,
       `Bitte teilen Sie mir mit, ${which(facts)} entfernt werden darf. Der Platz ist sofort frei.${facts.upgradeUrl ? '' : ' Wenn Sie mehr Plätze brauchen, nenne ich Ihnen gern den Preis einer größeren Lizenz.'}`,
       ...larger(facts, 'Eine größere Lizenz hat mehr Plätze und behält den Schlüssel:'),
     ],
@@ -94,7 +94,7 @@ export const reply: ReplyTexts = {
 const BECAUSE: Record<StoppingEvent, string> = {
   refunded: 'ihre Zahlung erstattet wurde',
   charged_back: 'ihre Zahlung zurückgebucht wurde',
-  subscription_ended: 'ihr Abo beendet ist',
+  subscription_ended: 'ihr Abonnement beendet ist',
   cancelled: 'ihre Bestellung storniert wurde',
 };
 

@@ -7,12 +7,11 @@ import { german, thing } from './words';
 export const sentences: CustomerSentences = {
   kind: (type) => thing(type).many,
   standing: {
-    ACTIVE: ({ until, nextPayment }) =>
-      `Ihre Lizenz ${valid(until, nextPayment)}. Aktualisierungen funktionieren.`,
+    ACTIVE: ({ until, nextPayment }) => `Ihre Lizenz ${valid(until, nextPayment)}. Updates funktionieren.`,
     FULL: ({ until, nextPayment, limit, activationType }) => {
       return limit === 1
-        ? `Ihre Lizenz ${valid(until, nextPayment)}. Aktualisierungen funktionieren. ${theOnly(activationType)} ist belegt.`
-        : `Alle ${german.number(limit)} ${thing(activationType).many} sind belegt. Aktualisierungen funktionieren; ${aNew(activationType)} wird abgelehnt, bis ein Platz frei wird.`;
+        ? `Ihre Lizenz ${valid(until, nextPayment)}. Updates funktionieren. ${theOnly(activationType)} ist belegt.`
+        : `Alle ${german.number(limit)} ${thing(activationType).many} sind belegt. Updates funktionieren, aber ${aNew(activationType)} wird abgelehnt, bis ein Platz frei wird.`;
     },
     EXPIRED: ({ endedAt }) =>
       endedAt === null
@@ -26,11 +25,11 @@ export const sentences: CustomerSentences = {
     FULL: ({ limit, activationType }) =>
       limit === 1 ? `Bevor ${aNew(activationType)} hinzukommt, muss der Platz frei werden.` : null,
     EXPIRED: () =>
-      'Deshalb meldet Joomla beim Aktualisieren „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert. Nach der Verlängerung funktioniert die Aktualisierung sofort wieder, mit demselben Schlüssel.',
+      'Deshalb meldet Joomla beim Update „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert. Nach der Verlängerung funktionieren Updates sofort wieder, mit demselben Schlüssel.',
     SUSPENDED: () =>
-      'Bis der Anbieter sie wieder freigibt, meldet Joomla beim Aktualisieren „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert.',
+      'Bis der Anbieter sie wieder freigibt, meldet Joomla beim Update „Error connecting to the server: 403“. An Ihrer Website hat sich nichts geändert.',
     WITHDRAWN: () =>
-      'Joomla meldet beim Aktualisieren „Error connecting to the server: 403“. Was auf Ihrer Website installiert ist, bleibt.',
+      'Joomla meldet beim Update „Error connecting to the server: 403“. Die Erweiterung bleibt auf Ihrer Website installiert.',
   },
   keyEnded: ({ endedAt }) =>
     `Dieser Schlüssel gilt seit dem ${german.day(endedAt)} nicht mehr. Bitte verwenden Sie den neuen, oder fragen Sie, von wem Sie diesen Schlüssel haben.`,
@@ -57,14 +56,15 @@ export const sentences: CustomerSentences = {
     ACTIVATION_LIMIT_REACHED: 'Nicht mit diesem Schlüssel',
     INVALID_REQUEST: 'Nicht verfügbar',
   },
-  coversUntil: ({ endedAt }) => `Ihre Lizenz umfasst, was bis ${german.day(endedAt)} erschienen ist.`,
+  coversUntil: ({ endedAt }) =>
+    `Ihre Lizenz umfasst alle Versionen, die bis ${german.day(endedAt)} erschienen sind.`,
   attention: {
     ENDS_SOON: ({ product, endsAt, days }) => {
       if (endsAt === null) return `${product} läuft bald ab.`;
       return `${product} läuft ${inDays(days)} ab, am ${german.day(endsAt)}. Bis dahin ändert sich nichts.`;
     },
     ENDED: ({ product, endsAt }) =>
-      `${product} ist${endsAt === null ? '' : ` am ${german.day(endsAt)}`} abgelaufen. Aktualisierungen werden abgelehnt, bis die Lizenz verlängert ist.`,
+      `${product} ist${endsAt === null ? '' : ` am ${german.day(endsAt)}`} abgelaufen. Updates werden abgelehnt, bis die Lizenz verlängert ist.`,
     FULL: ({ product, limit, activationType }) => {
       return limit === 1
         ? `${product}: ${theOnly(activationType)} dieser Lizenz ist belegt.`
@@ -77,7 +77,7 @@ export const sentences: CustomerSentences = {
     if (nextAt === null)
       return `Sie können innerhalb von 30 Tagen ${german.number(left)} ${left === 1 ? one : many} entfernen.`;
     return left === 0
-      ? `Ab ${german.day(nextAt)} können Sie wieder entfernen.`
+      ? `Ab ${german.day(nextAt)} können Sie wieder ${thing(activationType).many} entfernen.`
       : `Sie können bis ${german.day(nextAt)} noch ${german.number(left)} ${left === 1 ? one : many} entfernen.`;
   },
   noMovesLeft: ({ allowed, nextAt, activationType }) => {
@@ -91,10 +91,10 @@ export const sentences: CustomerSentences = {
   siteRemoved: ({ site }) => `${site} ist entfernt. Um sie wieder zu nutzen, aktivieren Sie die Lizenz dort.`,
   keyChanged: ({ oldEndsAt }) =>
     oldEndsAt === null
-      ? 'Das ist der neue Schlüssel. Der alte gilt nicht mehr: Jede Website braucht für die nächste Aktualisierung den neuen.'
+      ? 'Das ist der neue Schlüssel. Der alte gilt nicht mehr: Jede Website braucht für das nächste Update den neuen.'
       : `Das ist der neue Schlüssel. Der alte gilt bis ${german.day(oldEndsAt)}: Jede Website braucht vorher den neuen.`,
   keyNotKept:
-    'Dieser Schlüssel wurde nicht aufbewahrt und kann nicht angezeigt werden. Ein neuer kann an seine Stelle treten.',
+    'Dieser Schlüssel wurde nicht gespeichert und kann nicht angezeigt werden. Sie können ihn durch einen neuen ersetzen.',
   runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'abgelaufen am' : 'gültig bis'} ${german.day(endsAt)}`,
   mailButtons: { my_url: 'Meine Lizenzen', renew_url: 'Verlängern', billing_url: 'Bezahlen', link: 'Öffnen' },
   thanks: { title: 'Ihre Lizenz', key: 'Lizenzschlüssel' },

@@ -8,7 +8,7 @@ export const kit = {
   signOut: 'Sign out',
   theme: 'Theme',
   themes: { auto: 'System', light: 'Light', dark: 'Dark' },
-  times: (zone: string) => `Times: ${zone}. A licence ends at the end of its day, UTC.`,
+  times: (zone: string) => `Time zone: ${zone}`,
   none: '–',
   yes: 'Yes',
   no: 'No',
@@ -36,7 +36,7 @@ export const kit = {
   errors: {
     toField: 'See the marked field.',
     title: 'This could not be done.',
-    notFound: 'There is nothing here',
+    notFound: 'Page not found',
     notFoundHint: 'The address may be old, or mistyped.',
     forbidden: 'This is not allowed',
     foreign: 'This form was sent from another website. Open the page again and send it from there.',

@@ -11,8 +11,8 @@ export const sentences: CustomerSentences = {
     FULL: ({ until, nextPayment, limit, activationType }) => {
       const { one, many } = thing(activationType);
       return limit === 1
-        ? `Your licence is ${valid(until, nextPayment)}. Updates work, and its one ${one} is in use.`
-        : `All ${english.number(limit)} ${many} are used. Updates work; a new ${one} is refused until one is removed.`;
+        ? `Your licence is ${valid(until, nextPayment)}. Updates work. The only ${one} is in use.`
+        : `All ${english.number(limit)} ${many} are used. Updates work, but a new ${one} is refused until one is removed.`;
     },
     EXPIRED: ({ endedAt }) =>
       endedAt === null ? 'Your licence has ended.' : `Your licence ended on ${english.day(endedAt)}.`,
@@ -57,7 +57,7 @@ export const sentences: CustomerSentences = {
     ACTIVATION_LIMIT_REACHED: 'Not with this key',
     INVALID_REQUEST: 'Not available',
   },
-  coversUntil: ({ endedAt }) => `Your licence covers what appeared until ${english.day(endedAt)}.`,
+  coversUntil: ({ endedAt }) => `Your licence covers all versions published until ${english.day(endedAt)}.`,
   attention: {
     ENDS_SOON: ({ product, endsAt, days }) => {
       if (endsAt === null) return `${product} ends soon.`;
@@ -68,7 +68,7 @@ export const sentences: CustomerSentences = {
     FULL: ({ product, limit, activationType }) => {
       const { one, many } = thing(activationType);
       return limit === 1
-        ? `${product}: your one ${one} is used.`
+        ? `${product}: your only ${one} is used.`
         : `${product}: all ${english.number(limit)} ${many} are used.`;
     },
   },
@@ -94,7 +94,7 @@ export const sentences: CustomerSentences = {
     oldEndsAt === null
       ? 'This is the new key. The old one no longer works: every site needs the new key for its next update.'
       : `This is the new key. The old one works until ${english.day(oldEndsAt)}: every site needs the new key before then.`,
-  keyNotKept: 'This key was not kept, so it cannot be shown. You can replace it with a new one.',
+  keyNotKept: 'This key was not stored, so it cannot be shown. You can replace it with a new one.',
   runs: ({ endsAt, hasEnded }) => `${hasEnded ? 'ended on' : 'valid until'} ${english.day(endsAt)}`,
   mailButtons: { my_url: 'My licences', renew_url: 'Renew', billing_url: 'Pay', link: 'Open' },
   thanks: { title: 'Your license', key: 'License key' },

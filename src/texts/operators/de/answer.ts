@@ -11,10 +11,10 @@ export const answer: Translated<typeof en> = {
   body: 'Text',
   send: 'Mail senden',
   busy: 'Wird gesendet...',
-  check: 'Noch einmal zeigen',
+  check: 'Vorschau aktualisieren',
   open: 'Als Mail senden…',
   off: (why) => `Sie kann von hier nicht gesendet werden. ${why}`,
   empty: 'Bitte geben Sie einen Betreff und einen Text ein.',
   noKeySecret:
-    'Im Text steht ein Lizenzschlüssel, und dieser Dienst kann ihn bis zum Versand nicht versiegelt aufbewahren. Lassen Sie den Schlüssel weg.',
+    'Im Text steht ein Lizenzschlüssel, und dieser Dienst kann ihn bis zum Versand nicht verschlüsselt speichern. Lassen Sie den Schlüssel weg.',
 };

@@ -302,7 +302,7 @@ export const doctor: OperatorTexts['doctor'] = {
   },
   keySecretLost: {
     what: 'LICENSING_KEY_SECRET ist nicht gesetzt, und es gibt damit versiegelte Schlüssel.',
-    why: 'Sie lassen sich nicht zeigen, und neue Schlüssel werden nicht aufbewahrt.',
+    why: 'Sie lassen sich nicht anzeigen, und neue Schlüssel werden nicht aufbewahrt.',
     remedy: 'Holen Sie LICENSING_KEY_SECRET aus der Sicherung von .env zurück.',
   },
   sealedKeys: (count) =>
@@ -311,13 +311,13 @@ export const doctor: OperatorTexts['doctor'] = {
       : `LICENSING_KEY_SECRET öffnet die versiegelten Schlüssel (${count} geprüft).`,
   sealedOtherwise: (count, all, ids) => ({
     what: `${count} von ${all} versiegelten Schlüsseln ${count === 1 ? 'wurde' : 'wurden'} mit einem anderen LICENSING_KEY_SECRET versiegelt: Lizenzen ${ids}.`,
-    why: 'Sie lassen sich nicht zeigen.',
+    why: 'Sie lassen sich nicht anzeigen.',
     remedy:
       'Setzen Sie das LICENSING_KEY_SECRET, mit dem diese Datenbank benutzt wurde, aus der Sicherung von .env.',
   }),
   sealedDamaged: (ids) => ({
     what: `Versiegelte Schlüssel sind beschädigt: Lizenzen ${ids}.`,
-    why: 'Sie lassen sich nicht zeigen. Die Schlüssel selbst gelten weiter.',
+    why: 'Sie lassen sich nicht anzeigen. Die Schlüssel selbst gelten weiter.',
     remedy:
       'Stellen Sie die Spalte key_sealed dieser Zeilen von license_keys wieder her; oder licensing license rekey ID --key-id KEY_ID, und sagen Sie es dem Kunden.',
   }),
@@ -345,7 +345,7 @@ export const doctor: OperatorTexts['doctor'] = {
   mailText: (fault) => ({
     what: 'Ein eigener Mailtext ist nicht benutzbar.',
     said: fault,
-    why: 'Stattdessen wird der Text gesendet, der mit diesem Programm kommt.',
+    why: 'Stattdessen wird der Standardtext gesendet.',
     remedy: 'Berichtigen Sie die Datei (docs/mail.md); ein Neustart ist nicht nötig.',
   }),
   mailWorks: (described, source) =>
@@ -408,7 +408,7 @@ export const doctor: OperatorTexts['doctor'] = {
         : '„licensing order list --waiting“ sagt, worauf jede wartet, und „licensing shop map SHOP SKU --plan ID“ ordnet einen Artikel zu.',
   }),
   ordersWithoutAddress: (count) => ({
-    what: `${count} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
+    what: `${count} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse. Der Schlüssel wurde nicht gesendet.`,
     why: 'Kunden haben bezahlt und haben keinen Schlüssel.',
     remedy:
       '„licensing order list --without-address“ listet sie auf. Eine Adresse sendet den Schlüssel: licensing order set-customer ID E-MAIL',
@@ -420,13 +420,13 @@ export const doctor: OperatorTexts['doctor'] = {
       'Geben Sie eine Testbestellung auf (docs/shop.md), oder entfernen Sie den Shop: licensing shop remove NAME',
   }),
   receiverNoSecret: (shop, count) => ({
-    what: `${countOf(count, 'Nachricht kam', 'Nachrichten kamen')} von ${shop}, und das Geheimnis fehlt, um sie zu prüfen.`,
-    why: 'Jede Nachricht wird abgelehnt. Die meisten Absender wiederholen sie einige Tage lang.',
+    what: `${countOf(count, 'Meldung kam', 'Meldungen kamen')} von ${shop}, und das Geheimnis fehlt, um sie zu prüfen.`,
+    why: 'Jede Meldung wird abgelehnt. Die meisten Absender wiederholen sie einige Tage lang.',
     remedy: `Geben Sie ihm das Geheimnis, das der Absender für diese Adresse zeigt: licensing shop edit ${shop} --secret-file FILE`,
   }),
   receiverRefuses: (shop, count) => ({
-    what: `${shop}: ${countOf(count, 'Nachricht wurde', 'Nachrichten wurden')} wegen der Signatur abgelehnt, keine wurde angenommen: Gehört das Geheimnis zu einer anderen Adresse?`,
-    why: 'Was sie von Zahlungen und Erstattungen melden, ist bei keiner Lizenz geschehen.',
+    what: `${shop}: ${countOf(count, 'Meldung wurde', 'Meldungen wurden')} wegen falschen Geheimnisses abgelehnt, keine wurde angenommen: Gehört das Geheimnis zu einer anderen Adresse?`,
+    why: 'Ihre Zahlungen und Erstattungen haben keine Lizenz geändert.',
     remedy: `Vergleichen Sie es mit dem Geheimnis, das der Absender für diese Adresse zeigt: licensing shop edit ${shop} --secret-file FILE`,
   }),
   keysNotMailed: (shops) => ({
@@ -436,19 +436,19 @@ export const doctor: OperatorTexts['doctor'] = {
       'Richten Sie den Mailversand ein (docs/mail.md). Wenn der Shop die Schlüssel selbst ausgibt: licensing shop edit NAME --mail none',
   }),
   messagesUnmatched: (shop, count) => ({
-    what: `${countOf(count, 'Ereignis', 'Ereignisse')} von ${shop} ${count === 1 ? 'betrifft' : 'betreffen'} Geld, und keine Bestellung, Position oder Zahlung dazu ist bekannt.`,
+    what: `${countOf(count, 'Zahlung', 'Zahlungen')} von ${shop} ${count === 1 ? 'passt' : 'passen'} zu keiner Bestellung.`,
     why: 'Eine Verlängerung, ein Wechsel oder eine Erstattung kann zu einer Bestellung gehören, die älter ist als der Shop hier: Ihre Lizenz bleibt, wie sie ist.',
-    remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jedes: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop-waiting.md).`,
+    remedy: `„licensing unmatched list --shop ${shop}“ zeigt sie. Dann für jede: licensing unmatched assign ID --license ID, oder issue, oder leave (docs/shop-waiting.md).`,
   }),
   catchUpFailed: (shop, why, last) => ({
     what: `${shop} ließ sich nicht nachholen${why === undefined ? '' : `: ${describeStored(failures.catchUp, why)}`}. Zuletzt: ${last ?? 'nie'}.`,
-    why: 'Was er meldete, als dieser Dienst ihn nicht hörte, ist bei keiner Lizenz geschehen.',
+    why: 'Verpasste Zahlungen und Erstattungen haben keine Lizenz geändert.',
     remedy: `Versuchen Sie es: licensing shop catch-up ${shop} (docs/shop-catch-up.md)`,
   }),
   caughtUp: (shops) =>
     `Zuletzt nachgeholt: ${shops.map(({ name, last }) => `${name} (${last ?? 'noch nicht'})`).join(', ')}.`,
   catchUpNot: (shops, help) =>
-    `Was diese meldeten, als dieser Dienst nicht hörte, lässt sich nicht nachholen: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` So geht es: ${help}.`}`,
+    `Verpasste Meldungen dieser Shops lassen sich nicht nachholen: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` So geht es: ${help}.`}`,
   paymentsFailUntold: (shops) => ({
     what: `Zahlungen von Abonnements sind fehlgeschlagen, und Kunden bekommen keine Mail, wo sie bezahlen können: ${shops}.`,
     why: 'Die meisten dieser Abonnements enden, obwohl die Kunden sie behalten wollen.',
@@ -456,13 +456,13 @@ export const doctor: OperatorTexts['doctor'] = {
       'Sagen Sie, wo Kunden ihre Zahlungsart ändern: licensing shop edit NAME --billing-url https://...',
   }),
   messagesRefused: (shop, count) => ({
-    what: `${countOf(count, 'Nachricht', 'Nachrichten')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gelesen oder gespeichert werden.`,
-    why: 'Was sie melden, ist bei keiner Lizenz geschehen.',
+    what: `${countOf(count, 'Meldung', 'Meldungen')} von ${shop} aus der letzten Woche ${count === 1 ? 'konnte' : 'konnten'} nicht gelesen oder gespeichert werden.`,
+    why: 'Sie haben keine Lizenz geändert.',
     remedy: `„licensing shop messages ${shop}“ zeigt sie mit dem Grund. WooCommerce sendet statt der Bestellung einen Fehler, wenn der Benutzer gelöscht wurde, dem der Webhook gehört: Speichern Sie den Webhook dort neu.`,
   }),
   receiverSecret: (names) => ({
-    what: `Das Geheimnis dieser Empfänger lässt sich nicht öffnen: ${names}.`,
-    why: 'LICENSING_KEY_SECRET ist nicht gesetzt oder ein anderes als das, das sie versiegelt hat. Ihre Nachrichten werden abgelehnt.',
+    what: `Das Geheimnis dieser Shops lässt sich nicht öffnen: ${names}.`,
+    why: 'LICENSING_KEY_SECRET ist nicht gesetzt oder ein anderes als das, das sie versiegelt hat. Ihre Meldungen werden abgelehnt.',
     remedy:
       'Setzen Sie das, mit dem sie hinzugefügt wurden, oder geben Sie jedem sein Geheimnis noch einmal: licensing shop edit NAME --secret-file FILE',
   }),
@@ -545,14 +545,13 @@ export const doctor: OperatorTexts['doctor'] = {
     'Redis ist nicht eingerichtet: Der Dienst zählt die Anfragen in der Datenbank der Website, für alle Prozesse, die Passenger startet.',
   redisUnset:
     'Redis ist nicht eingerichtet: Der Dienst zählt die Anfragen im Speicher. Mehrere Instanzen würden jede für sich zählen; ' +
-    'der Doktor sieht nur die, die systemd auf diesem Rechner gestartet hat.',
+    'die Prüfung sieht nur die, die systemd auf diesem Rechner gestartet hat.',
   redisPerInstance: (count, names) => ({
     what: `Redis ist nicht eingerichtet, und auf diesem Rechner laufen ${count} Instanzen (${names}).`,
     why: `Jede zählt die Anfragen für sich, also darf ein Client bis zu ${count}-mal LICENSING_RATE_LIMIT senden. Instanzen auf anderen Rechnern kämen dazu; von hier sind sie nicht zu sehen.`,
     remedy: 'Setzen Sie LICENSING_REDIS_URL, und starten Sie die Instanzen neu.',
   }),
-  noSigningKey:
-    'Es gibt keinen Signaturschlüssel: Software, die signierte Antworten verlangt, bekommt unsignierte.',
+  noSigningKey: 'Kein Signaturschlüssel: Software, die signierte Antworten verlangt, bekommt unsignierte.',
   signingKeyShut: (_said, kid) => ({
     what: `Signaturschlüssel ${kid} lässt sich nicht öffnen: LICENSING_KEY_SECRET fehlt oder passt nicht, oder der Schlüssel ist beschädigt.`,
     why: 'Damit lässt sich nichts signieren: Antworten kommen unsigniert, und Rechner ohne Netz bekommen keine Datei.',
@@ -643,7 +642,7 @@ export const doctor: OperatorTexts['doctor'] = {
   xmlUnreachable: (address, place, said) => unserved(`${address} ist nicht erreichbar.`, place, said),
   webhooksShut: {
     what: 'LICENSING_KEY_SECRET ist nicht gesetzt, und es gibt Webhooks: Keiner wird gesendet.',
-    why: 'Ihre Geheimnisse sind damit versiegelt. Was ihnen zu melden ist, wartet.',
+    why: 'Ihre Geheimnisse sind damit versiegelt. Ihre Ereignisse warten.',
     remedy: 'Holen Sie LICENSING_KEY_SECRET aus der Sicherung von .env zurück.',
   },
   webhookSecret: (name, id) => ({
@@ -652,11 +651,11 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy: `Setzen Sie das LICENSING_KEY_SECRET, mit dem er hinzugefügt wurde, oder: licensing webhook rotate ${id}`,
   }),
   webhookStopped: (name, id, since, isGone, waiting, isMore) => ({
-    what: `${name} wurde am ${since} angehalten: ${isGone ? 'Der Empfänger hat mit 410 (Gone) geantwortet' : 'Er scheiterte tagelang'}.`,
-    why: `Ihm wird nichts gemeldet. Wartende Zustellungen: ${waiting}${isMore ? ' oder mehr' : ''}.`,
+    what: `${name} wurde am ${since} abgeschaltet: ${isGone ? 'Die Gegenstelle hat mit 410 (Gone) geantwortet' : 'Die Gegenstelle hat tagelang nichts angenommen'}.`,
+    why: `Er wird nicht mehr benachrichtigt. Wartende Zustellungen: ${waiting}${isMore ? ' oder mehr' : ''}.`,
     remedy: `„licensing webhook deliveries ${id} --waiting“ zeigt die Antworten; dann: licensing webhook enable ${id}`,
   }),
-  webhooks: (count) => `Webhooks gehen an ${count} Empfänger.`,
+  webhooks: (count) => `Webhooks gehen an ${countOf(count, 'Adresse', 'Adressen')}.`,
 };
 
 const CATCH_UP_LACKS: Record<CatchUpLack, string> = {

@@ -19,29 +19,29 @@ export const failures: FailureTexts = {
     FOLDER: 'In den Ordner für Mails kann nicht geschrieben werden',
     NO_CUSTOMER: 'Die Lizenz hat keinen Kunden mit E-Mail-Adresse',
     KEY_UNKNOWN: 'Der Schlüssel der Lizenz lässt sich nicht anzeigen',
-    ANSWER_UNKNOWN: 'ihr Text wurde mit einem anderen Geheimnis des Dienstes versiegelt',
+    ANSWER_UNKNOWN: 'Ihr Text wurde mit einem anderen Geheimnis des Dienstes versiegelt',
     NOBODYS: 'Kein Kunde hat diese Adresse: nicht gesendet',
     UNKNOWN: 'unbekannter Fehler',
   },
   webhook: {
-    STATUS: 'Der Empfänger antwortete mit einem Fehler',
+    STATUS: 'Die Gegenstelle hat mit einem Fehler geantwortet',
     CHALLENGED:
-      'Statt des Empfängers antwortete ein CDN oder eine Firewall: Nehmen Sie dort seine Adresse aus',
-    TIMEOUT: 'Der Empfänger hat nicht innerhalb von 15 Sekunden geantwortet',
-    ADDRESS_REFUSED: 'Der Name des Empfängers führt zu einer Adresse, die Webhooks nicht erreichen dürfen',
-    NOT_RESOLVED: 'Der Name des Empfängers lässt sich nicht auflösen',
-    TLS: 'Die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat des Empfängers gilt nicht für seinen Namen',
-    NOT_CONNECTED: 'Der Empfänger ist nicht erreichbar oder hat die Verbindung ohne Antwort geschlossen',
-    INVALID_ANSWER: 'Die Antwort des Empfängers ist kein HTTP',
+      'Statt der Gegenstelle hat ein CDN oder eine Firewall geantwortet: Nehmen Sie dort die Adresse des Webhooks aus',
+    TIMEOUT: 'Die Gegenstelle hat nicht innerhalb von 15 Sekunden geantwortet',
+    ADDRESS_REFUSED: 'Der Name führt zu einer Adresse, an die keine Webhooks gehen dürfen',
+    NOT_RESOLVED: 'Der Name der Gegenstelle lässt sich nicht auflösen',
+    TLS: 'Die Verbindung ließ sich nicht verschlüsseln, oder das Zertifikat der Gegenstelle gilt nicht für ihren Namen',
+    NOT_CONNECTED: 'Die Gegenstelle ist nicht erreichbar oder hat die Verbindung ohne Antwort geschlossen',
+    INVALID_ANSWER: 'Die Antwort ist kein HTTP',
     SECRET:
-      'Das Geheimnis des Empfängers lässt sich nicht öffnen: Es wurde mit einem anderen Geheimnis des Dienstes versiegelt',
+      'Das Geheimnis des Webhooks lässt sich nicht öffnen: Es wurde mit einem anderen Geheimnis des Dienstes versiegelt',
     UNKNOWN: 'unbekannter Fehler',
   },
   catchUp: {
     KEY_REFUSED:
       'der Shop lehnt den API-Schlüssel ab: Es gilt inzwischen ein anderer, oder er darf das nicht lesen',
     NOT_FOUND: 'unter dieser Adresse gibt es keine solche Liste',
-    MOVED: 'der Shop hat eine andere Adresse, und der Schlüssel geht nur an die angegebene',
+    MOVED: 'der Shop hat eine andere Adresse, und der Schlüssel wird nur an die eingetragene gesendet',
     RATE_LIMITED: 'der Shop bittet, länger zu warten, als ein Lauf dauert',
     TOO_LARGE: 'die Antwort ist größer als 8 MiB',
     STATUS: 'der Shop hat mit einem Fehler geantwortet',
@@ -57,20 +57,19 @@ export const failures: FailureTexts = {
     UNKNOWN: 'aus unbekanntem Grund',
   },
   waits: {
-    not_mapped: (sku) =>
-      `${sku === undefined ? 'der Artikel' : `Artikel „${sku}“`} ist keinem Tarif zugeordnet`,
+    not_mapped: (sku) => `${sku === undefined ? 'der Artikel' : `Artikel „${sku}“`} hat noch keinen Tarif`,
     unknown_order: (renews) =>
       renews === undefined
         ? 'die frühere Bestellung ist nicht bekannt'
-        : `sie verlängert „${renews}“, und davon ist hier noch nichts bekannt`,
-    too_many: () => 'sie wäre mehr als 100 Lizenzen auf einmal',
+        : `sie verlängert „${renews}“, die hier noch nicht bekannt ist`,
+    too_many: () => 'aus ihr würden mehr als 100 Lizenzen auf einmal',
     reference_in_use: () => 'eine andere Lizenz hat ihre Bestellnummer',
     no_plan: () => 'ihren Tarif gibt es nicht mehr',
-    failed: () => 'sie konnte nicht verarbeitet werden und wird wieder versucht',
-    no_article: () => 'die Nachricht des Shops nennt dafür keinen Artikel',
+    failed: () => 'sie konnte nicht verarbeitet werden, und der Dienst versucht es weiter',
+    no_article: () => 'die Meldung des Shops nennt dafür keinen Artikel',
     bad_quantity: () => 'ihre Menge lässt sich nicht lizenzieren',
     bad_article: () => 'der Name ihres Artikels ist zu lang oder sieht aus wie ein Lizenzschlüssel',
-    unreadable: () => 'die Nachricht des Shops sagt nicht, welche Position es ist',
+    unreadable: () => 'die Meldung des Shops nennt die Position nicht',
     other: () => 'es fehlt etwas',
   },
   keysNotMailed: {
@@ -78,8 +77,8 @@ export const failures: FailureTexts = {
     nothing_issued: 'es wurde nichts ausgestellt',
     off: 'der Shop gibt sie selbst heraus',
     no_address: 'die Bestellung hat noch keine Adresse',
-    mail_off: 'Mail ist nicht eingerichtet',
-    not_sent: 'das wurde noch nicht verlangt',
+    mail_off: 'der Mailversand ist nicht eingerichtet',
+    not_sent: 'noch nicht angefordert',
   },
   mailRights: (from) =>
     `Wenn ein Mailserver dieses Rechners an Port 25 lauscht, tragen Sie ihn unter Einstellungen ein: Server localhost, Port 25, Absender ${from}.`,

@@ -6,9 +6,9 @@ import type { Translated } from '../../translated';
 
 export const history: Translated<typeof en> = {
   title: 'Verlauf',
-  columns: { when: 'Wann', what: 'Was', by: 'Von' },
+  columns: { when: 'Wann', what: 'Was', by: 'Durch' },
   caption: 'Neueste zuerst.',
-  none: 'Noch nichts wurde geändert.',
+  none: 'Bisher wurde nichts geändert.',
   bySoftware: 'Software des Kunden',
   byCustomer: 'Kunde',
   issued: (order) => `Ausgestellt${order && `, ${order}`}`,
@@ -23,7 +23,7 @@ export const history: Translated<typeof en> = {
   renewsItself: (until) => `Verlängert sich von selbst: bezahlt bis ${until}`,
   renewsNoMore: (until) => `Verlängert sich nicht mehr von selbst: gültig bis ${until}`,
   paymentFailed: (on, mailed) =>
-    `Eine Zahlung ist am ${on} fehlgeschlagen${mailed ? ', der Kunde bekommt eine Mail, wo er bezahlen kann' : ''}`,
+    `Eine Zahlung ist am ${on} fehlgeschlagen${mailed ? ', der Kunde bekommt eine Mail mit der Seite zum Bezahlen' : ''}`,
   revived: (until) => `Verlängert und wieder aktiv: gültig bis ${until}`,
   limit: (before, after) => `Plätze ${before} → ${after}`,
   plan: (before, after) => `Tarif ${before} → ${after}`,
@@ -38,9 +38,9 @@ export const history: Translated<typeof en> = {
   withLicense: 'wie die Lizenz',
   keyEnded: (hint) => `Schlüssel ${hint} beendet`,
   rekeyed: (after, before) => `Neuer Schlüssel ${after} anstelle von ${before}`,
-  overlap: (until) => `der alte wirkt bis ${until}`,
+  overlap: (until) => `der alte gilt bis ${until}`,
   revealed: 'Schlüssel angezeigt',
-  answered: (to) => `Antwort gemailt${to && ` an ${to}`}`,
+  answered: (to) => `Antwort gesendet${to && ` an ${to}`}`,
   notified: (version) => `Kunde über die Sicherheitsversion ${version} benachrichtigt`,
   activated: (type, name) => `${thing(type).one} hinzugefügt${name && `: ${name}`}`,
   activatedFree: (type, name) => `${thing(type).one} hinzugefügt, belegt keinen Platz${name && `: ${name}`}`,

@@ -29,7 +29,7 @@ export const joomlaSays: JoomlaTexts = {
     says: en.STATUS_403.says,
     means:
       'Abgelehnt: Der Schlüssel ist unbekannt, oder die Lizenz ist abgelaufen, nicht aktiv oder für ein anderes Produkt.',
-    todo: 'Suchen Sie nach dem Schlüssel oder der E-Mail des Kunden: Die Lizenz sagt, was davon es ist.',
+    todo: 'Suchen Sie nach dem Schlüssel oder der E-Mail des Kunden: Die Seite der Lizenz zeigt die Ursache.',
   },
   STATUS_404: {
     says: en.STATUS_404.says,
@@ -44,12 +44,12 @@ export const joomlaSays: JoomlaTexts = {
   SERVER_ERROR: {
     says: 'Error connecting to the server: 500, 502 oder 503, oder eine Zeitüberschreitung',
     means: 'Der Dienst oder seine Datenbank lief nicht, oder die Übertragung brach ab.',
-    todo: 'Der Kunde versucht es noch einmal. Geschieht es wieder, sehen Sie unter System > Prüfung und in den Protokollen dieser Zeit nach.',
+    todo: 'Der Kunde versucht es noch einmal. Geschieht es wieder, sehen Sie unter System > Systemprüfung und in den Protokollen dieser Zeit nach.',
   },
   REDIRECTED: {
     says: en.REDIRECTED.says,
     means:
-      'Die Download-Adresse (downloadurl) wird umgeleitet. Joomla sendet den Schlüssel nicht an die neue Adresse oder gerät in einen Kreis.',
+      'Die Download-Adresse (downloadurl) wird umgeleitet. Joomla sendet den Schlüssel nicht an die neue Adresse oder wird im Kreis geschickt.',
     todo: 'Das Update-XML muss die endgültige https-Adresse nennen.',
   },
   CERTIFICATE: {
@@ -66,7 +66,7 @@ export const joomlaSays: JoomlaTexts = {
     says: 'Failed to extract file',
     means:
       'Die Antwort kam von den Seiten der Website oder aus einem Cache, nicht von diesem Dienst, oder ihre Header wurden verändert.',
-    todo: 'Sehen Sie unter System > Prüfung nach: Sie prüft den Weg zum Dienst.',
+    todo: 'Sehen Sie unter System > Systemprüfung nach: Sie prüft den Weg zum Dienst.',
   },
   CHECKSUM: {
     says: en.CHECKSUM.says,

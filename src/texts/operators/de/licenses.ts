@@ -10,7 +10,7 @@ export const licenses: Translated<typeof en> = {
   quick: 'Häufige Filter',
   quickAll: 'Alle',
   quickActive: 'Aktiv',
-  quickEnding: 'Enden in 30 Tagen',
+  quickEnding: 'Laufen in 30 Tagen ab',
   quickExpired: 'Abgelaufen',
   quickSuspended: 'Ausgesetzt',
   quickRefused: 'Diese Woche abgelehnt',
@@ -65,7 +65,7 @@ export const licenses: Translated<typeof en> = {
     willMail: (count, written) =>
       count === 1
         ? '1 Kunde bekommt eine Mail mit dem Schlüssel.'
-        : `${written} Mails mit einem Schlüssel gehen an Kunden.`,
+        : `${written} Mails mit einem Schlüssel werden an Kunden gesendet.`,
     noMail: 'Kunden bekommen darüber keine Mail.',
     suspended: (count, written) =>
       count === 1
@@ -77,8 +77,8 @@ export const licenses: Translated<typeof en> = {
         : `${written} sind entzogen oder storniert und bleiben es.`,
     unmailable: (count, written) =>
       count === 1
-        ? '1 bekommt keine Mail: ohne Adresse, oder der Schlüssel ist nicht aufbewahrt.'
-        : `${written} bekommen keine Mail: ohne Adresse, oder der Schlüssel ist nicht aufbewahrt.`,
+        ? '1 bekommt keine Mail: Die Adresse fehlt, oder der Schlüssel ist nicht gespeichert.'
+        : `${written} bekommen keine Mail: Die Adresse fehlt, oder der Schlüssel ist nicht gespeichert.`,
     suspends: 'Wird ausgesetzt',
     mails: 'Bekommt eine Mail',
     stays: 'Bleibt',
@@ -90,15 +90,16 @@ export const licenses: Translated<typeof en> = {
       count === 1 ? '1 Schlüssel ist unterwegs' : `${written} Schlüssel sind unterwegs`,
     left: 'Unverändert',
     leftAbout:
-      'Diese Lizenzen haben sich geändert, nachdem Sie sie ausgewählt hatten, deshalb geschah nichts mit ihnen. Sehen Sie sie an, und wählen Sie sie noch einmal aus.',
+      'Diese Lizenzen haben sich geändert, nachdem Sie sie ausgewählt hatten, deshalb wurden sie ausgelassen. Sehen Sie sie an, und wählen Sie sie noch einmal aus.',
     leftCaption: (count, all) =>
       count === all
         ? `Inzwischen geändert. ${count} gezeigt.`
         : `Inzwischen geändert. ${count} von ${all} gezeigt.`,
     soFar: (count, all) => `${count} von ${all} erledigt`,
-    goesOn: (count) => `Noch offen: ${count}. Folgen die nächsten nicht von selbst, fahren Sie bitte fort.`,
+    goesOn: (count) =>
+      `Noch offen: ${count}. Folgen die nächsten nicht von selbst, drücken Sie „Fortfahren“.`,
     goOn: 'Fortfahren',
-    goingOn: 'Es geht weiter...',
+    goingOn: 'Wird fortgesetzt...',
     stopHere: 'Hier aufhören',
     allDone: 'Keine der ausgewählten Lizenzen hatte sich inzwischen geändert.',
   },
@@ -114,34 +115,34 @@ export const licenses: Translated<typeof en> = {
   },
   slots: (used, limit) => `${used} / ${limit}`,
   noCustomer: 'keine E-Mail',
-  noMatch: 'Keine Lizenz passt.',
-  none: 'Noch keine Lizenz. Stellen Sie sich selbst eine aus und probieren Sie sie, oder ziehen Sie Ihre Lizenzen um.',
+  noMatch: 'Keine Lizenz gefunden.',
+  none: 'Noch keine Lizenz. Stellen Sie sich selbst eine zum Ausprobieren aus, oder ziehen Sie mit Ihren Lizenzen um.',
   noneIssue: 'Lizenz ausstellen',
   noneImport: 'Umziehen',
   csvName: 'lizenzen.csv',
   issuePage: {
     title: 'Lizenz ausstellen',
     noPlan:
-      'Es gibt noch keinen Tarif. Ein Tarif sagt, wie viele Websites eine Lizenz hat und wie lange sie läuft.',
+      'Noch kein Tarif. Ein Tarif legt fest, wie viele Websites eine Lizenz hat und wie lange sie läuft.',
     makePlan: 'Das erste Produkt und den ersten Tarif anlegen',
     plan: 'Tarif',
     grants: (slots, what, duration) => `${many(slots)} ${what}, ${duration}`,
     customer: 'E-Mail des Kunden',
     customerHint:
-      'Ohne sie wird die Lizenz nur über Bestellung oder ID gefunden, und keine Mail kann gesendet werden.',
+      'Ohne sie finden Sie die Lizenz nur über Bestellung oder Nummer, und es kann keine Mail gesendet werden.',
     order: 'Bestellung',
     orderHint: 'Die Nummer in Ihrem Shop. Dieselbe Bestellung ergibt wieder dieselbe Lizenz.',
-    send: 'Den Schlüssel dem Kunden mailen',
-    sendHint: 'Mit dem ersten Download, und wo der Schlüssel in Joomla hingehört.',
+    send: 'Schlüssel per Mail an den Kunden senden',
+    sendHint: 'Mit dem ersten Download und der Anleitung, wo der Schlüssel in Joomla einzutragen ist.',
     more: 'Ende, Plätze, eigener Schlüssel, mehrere',
     expires: 'Gültig bis',
-    expiresHint: 'Dieser ganze Tag, UTC. Leer: wie der Tarif sagt.',
+    expiresHint: 'Bis zum Ende dieses Tages, in UTC. Leer: wie im Tarif.',
     lifetime: 'Unbefristet',
     slots: 'Plätze',
-    slotsHint: 'Leer: wie der Tarif sagt. 0: unbegrenzt.',
+    slotsHint: 'Leer: wie im Tarif. 0: unbegrenzt.',
     key: 'Eigener Schlüssel',
-    keyHint: 'Nur für Schlüssel, die anderswo verkauft wurden. Leer: ein neuer wird gemacht.',
-    count: 'Wie viele',
+    keyHint: 'Nur für Schlüssel, die anderswo verkauft wurden. Leer: Ein neuer wird erstellt.',
+    count: 'Anzahl der Lizenzen',
     countHint: 'Mehrere Lizenzen auf einmal, ohne Bestellung und eigenen Schlüssel.',
     submit: 'Ausstellen',
     busy: 'Wird ausgestellt...',
@@ -150,23 +151,23 @@ export const licenses: Translated<typeof en> = {
     doneMany: (count) => `${counted(count, 'Lizenz ist', 'Lizenzen sind')} ausgestellt`,
     key1: 'Lizenzschlüssel',
     notKept:
-      'Kopieren Sie den Schlüssel jetzt. Er kann nicht noch einmal gezeigt werden, weil dieser Dienst keine Schlüssel aufbewahrt. Der Doktor sagt, wie sich das ändern lässt.',
+      'Kopieren Sie den Schlüssel jetzt. Er kann nicht noch einmal angezeigt werden, weil dieser Dienst keine Schlüssel aufbewahrt. Die Systemprüfung zeigt, wie sich das ändern lässt.',
     kept: 'Der Schlüssel kann auf der Seite der Lizenz wieder angezeigt werden.',
     notShown:
-      'Der Schlüssel wurde nicht aufbewahrt und kann nicht gezeigt werden. Ist er verloren, machen Sie auf der Seite der Lizenz einen neuen.',
+      'Der Schlüssel wurde nicht aufbewahrt und kann nicht angezeigt werden. Ist er verloren, erstellen Sie auf der Seite der Lizenz einen neuen.',
     forCustomer: 'Text für den Kunden',
     ended: (day) =>
-      `Die Lizenz endete am ${day}: Updates und neue Websites werden abgelehnt, bis sie verlängert ist.`,
+      `Die Lizenz ist am ${day} abgelaufen: Updates und neue Websites werden abgelehnt, bis sie verlängert ist.`,
     mailQueued: (customer) => `Die Mail mit dem Schlüssel ist unterwegs an ${customer}.`,
-    mailSent: (customer) => `Die Mail mit dem Schlüssel ging an ${customer}.`,
+    mailSent: (customer) => `Die Mail mit dem Schlüssel wurde an ${customer} gesendet.`,
     mailFailed: (customer) => `Die Mail mit dem Schlüssel konnte ${customer} nicht zugestellt werden.`,
-    noMail: 'Es ging keine Mail. Geben Sie dem Kunden den Schlüssel selbst.',
+    noMail: 'Es wurde keine Mail gesendet. Geben Sie dem Kunden den Schlüssel selbst.',
     letter: (product, key, enterKey) =>
-      `Guten Tag,\n\nvielen Dank für den Kauf von ${product}. Das ist Ihr Lizenzschlüssel:\n\n${key}\n\n${enterKey} Von da an gehen die Updates.\n\nFreundliche Grüße`,
+      `Guten Tag,\n\nvielen Dank für den Kauf von ${product}. Das ist Ihr Lizenzschlüssel:\n\n${key}\n\n${enterKey} Danach funktionieren die Updates.\n\nFreundliche Grüße`,
     letterEnded: (product, key, day) =>
-      `Guten Tag,\n\ndas ist Ihr Lizenzschlüssel für ${product}:\n\n${key}\n\nDie Lizenz endete am ${day}. Nach einer Verlängerung gehen Updates mit diesem Schlüssel.\n\nFreundliche Grüße`,
+      `Guten Tag,\n\ndas ist Ihr Lizenzschlüssel für ${product}:\n\n${key}\n\nDie Lizenz ist am ${day} abgelaufen. Nach einer Verlängerung funktionieren Updates mit diesem Schlüssel.\n\nFreundliche Grüße`,
     toLicense: 'Die Lizenz öffnen',
     another: 'Noch eine ausstellen',
-    table: 'Die ausgestellten Lizenzen, in der Reihenfolge ihrer IDs.',
+    table: 'Die ausgestellten Lizenzen, nach Nummer.',
   },
 };

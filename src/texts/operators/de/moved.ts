@@ -45,7 +45,7 @@ export const moved: Translated<typeof en> = {
     'key-too-short': 'das ist kein Schlüssel: Er hat zu wenige Zeichen',
     'key-of-digits': 'das ist kein Schlüssel: Er hat nur Ziffern, und zu wenige',
     'key-not-typed':
-      'das ist kein Schlüssel: Er ist länger als 350 Bytes oder hat Zeichen, die niemand tippen kann',
+      'das ist kein Schlüssel: Er ist länger als 350 Bytes oder hat Zeichen, die sich nicht tippen lassen',
     'many-sites': (most) => `sie hat mehr als ${most} Websites`,
     'long-plan': (most) => `der Name ihres Tarifs hat mehr als ${most} Zeichen`,
     'no-date': (column) => `${column}: das ist kein Datum`,
@@ -56,56 +56,56 @@ export const moved: Translated<typeof en> = {
   },
   warnings: {
     'unpublished-key':
-      'Eine Download-ID, die nicht veröffentlicht ist, kommt mit und gilt: Auch Membership Pro sah nie danach',
-    'unpublished-ends': 'Eine Download-ID, die nicht veröffentlicht ist, kommt als beendete',
-    'no-order': 'Sie gehört jemandem, und zu keiner Bestellung',
+      'Eine Download-ID, die nicht veröffentlicht ist, wird importiert und gilt: Auch Membership Pro hat das nicht beachtet',
+    'unpublished-ends': 'Eine Download-ID, die nicht veröffentlicht ist, wird als beendet importiert',
+    'no-order': 'Sie gehört einem Kunden, aber zu keiner Bestellung',
     'no-state':
-      'Der Export hat keinen Zustand für sie, wie bei abgeschalteten Schlüsseln: Sie kommt gesperrt',
-    'user-gone': 'Den Benutzer gibt es nicht mehr: Niemand konnte dort seine Download-IDs benutzen',
-    'no-states': 'Diese Tabelle hat keine Zustände: Erstattete oder widerrufene Lizenzen kommen als aktive',
+      'Der Export hat keinen Zustand für sie, wie bei abgeschalteten Schlüsseln: Sie wird als ausgesetzt importiert',
+    'user-gone': 'Der Benutzer wurde gelöscht: Seine Download-IDs galten dort nicht mehr',
+    'no-states':
+      'Diese Tabelle hat keine Zustände: Erstattete oder entzogene Lizenzen werden als aktiv importiert',
     'renews-elsewhere':
       'Ein Abonnement, das bei Gumroad weiterläuft: Sein Ende ist das der letzten Abbuchung',
     trial:
-      'Eine kostenlose Probezeit, die noch niemand bezahlt hat: Sie endet spätestens einen Monat nach ihrem Beginn. Importieren Sie noch einmal, damit Zahlungen danach ankommen',
+      'Eine kostenlose Probezeit, die noch nicht bezahlt ist: Sie endet spätestens einen Monat nach ihrem Beginn. Importieren Sie noch einmal, um spätere Zahlungen zu übernehmen',
     'users-cells':
       'Eine Zeile der Benutzer oder Bestellungen hat eine andere Anzahl von Zellen als die erste und wird nicht gelesen',
-    'no-end': 'Eine Benutzergruppe kennt kein Ende: Die Lizenz kommt unbefristet',
+    'no-end': 'Eine Benutzergruppe hat kein Ende: Die Lizenz ist unbefristet',
     'several-seats':
       'Für mehrere Plätze verkauft, die der Export nicht zählt: Es gilt die Grenze des Tarifs hier',
     'site-twice': 'Eine Website liegt auf zwei Lizenzen eines Produkts: Sie belegt bei jeder einen Platz',
     'key-twice':
       'Eine andere Zeile hat denselben Schlüssel und behält ihn. Eine Lizenz ohne weiteren Schlüssel bekommt einen neuen: Senden Sie ihn dem Kunden',
-    'key-taken': 'Der Schlüssel gehört einer Lizenz hier, die auf anderem Weg kam, und bleibt dort',
-    'key-moves': 'Ein Schlüssel geht von einer Lizenz über, die früher kam',
+    'key-taken': 'Der Schlüssel gehört hier zu einer anderen Lizenz und bleibt dort',
+    'key-moves': 'Ein Schlüssel kommt von einer Lizenz, die früher importiert wurde',
     'case-twin':
       'Der Schlüssel unterscheidet sich von einem anderen nur in Großschreibung oder Bindestrichen: Jeder gilt nur so, wie er geschrieben ist',
-    'own-key': 'Sie bekommt einen Hauptschlüssel von hier: Dort gibt es keinen für die ganze Lizenz',
-    'key-not-kept':
-      'Ein Schlüssel von hier lässt sich nie anzeigen: Dieser Dienst bewahrt keine Schlüssel auf',
-    'ended-key': 'Einer ihrer Schlüssel gilt nicht mehr und kommt als beendeter',
-    'over-limit': 'Mehr Websites als Plätze: Alle bleiben, und keine weitere wird angenommen',
+    'own-key': 'Sie bekommt einen neuen Hauptschlüssel: Dort gibt es keinen für die ganze Lizenz',
+    'key-not-kept': 'Neue Schlüssel lassen sich nie anzeigen, weil dieser Dienst keine Schlüssel aufbewahrt',
+    'ended-key': 'Einer ihrer Schlüssel gilt nicht mehr und wird als beendet importiert',
+    'over-limit': 'Mehr Websites als Plätze: Alle bleiben, und neue werden abgelehnt',
     'main-key-ended': 'Ihr Hauptschlüssel gilt dort nicht mehr: Geben Sie ihr hier einen neuen',
-    'ends-before-starts': 'Sie endet, bevor sie beginnt. Sie kommt als dann beendete',
+    'ends-before-starts': 'Sie endet, bevor sie beginnt. Sie wird als beendet importiert',
     'begins-later':
-      'Im Voraus gekauft: Sie beginnt erst später. Sie kommt gesperrt, und der erste Import nach diesem Tag gibt sie frei',
+      'Im Voraus gekauft: Sie beginnt erst später. Sie wird als ausgesetzt importiert, und der erste Import nach diesem Tag gibt sie frei',
     'ended-early': 'Dort heißt sie abgelaufen, mit einem Ende, das erst kommt. Sie endet jetzt',
     'no-customer':
-      'dort steht keine Adresse des Kunden: Er kann seine Seite nicht öffnen und bekommt keine Mail',
+      'Dort steht keine Adresse des Kunden. Ohne sie kann er seine Seite nicht öffnen und bekommt keine Mail',
     'bad-customer': 'Der Text des Kunden ist keine E-Mail-Adresse und bleibt weg',
     'bad-site': 'Eine Website, die keine Adresse ist, bleibt weg',
     'not-sent-whole':
-      'Der Schlüssel lässt sich in Joomlas Feld für den Download-Schlüssel nicht verwenden: Zeichen davon gehen verloren',
+      'Der Schlüssel lässt sich in Joomlas Feld „Downloadschlüssel“ nicht verwenden: Zeichen davon gehen verloren',
     'bad-metadata':
       'Ein Text ist zu lang für die Metadaten, hat einen Zeilenumbruch oder einen Lizenzschlüssel und bleibt weg',
     'no-cover': (plans, first, key) =>
-      `Keiner der Tarife ${plans} enthält, was die anderen enthalten: Die Schlüssel des Kunden gehen an ${first}, und jede andere Lizenz bekommt einen Schlüssel von hier. Ein Tarif von hier kann alle enthalten: „${key}=TARIF“`,
+      `Keiner der Tarife ${plans} enthält die anderen: Die Schlüssel des Kunden gehen an ${first}, und jede andere Lizenz bekommt einen neuen Schlüssel. Ein Tarif kann alle enthalten: „${key}=TARIF“`,
   },
   refusals: {
     'no-source': (name, known) =>
       `Ein System „${name}“ gibt es hier nicht, sondern ${known}. csv liest eine Tabelle jedes anderen Systems.`,
     'no-file': (title) => `Die Datei von ${title} fehlt.`,
     'file-not-read': (title) =>
-      `${title} wird aus den Tabellen seiner Website gelesen, und aus keiner Datei. Lassen Sie die Datei weg.`,
+      `${title} wird aus den Tabellen seiner Website gelesen, nicht aus einer Datei. Lassen Sie die Datei weg.`,
     'users-not-read': (title, readers) =>
       `Der Export von ${title} braucht keine zweite Tabelle mit Benutzern oder Bestellungen; nur ${readers} brauchen eine. Lassen Sie sie weg.`,
     'empty-file': 'Die Datei ist leer. Es wurde nichts importiert.',
@@ -167,12 +167,12 @@ export const moved: Translated<typeof en> = {
     'bad-rows': (count, ...rows) =>
       `${count === '1' ? 'Eine Zeile passt' : `${count} Zeilen passen`} nicht (${rows.join(', ')}${Number(count) > rows.length ? ', ...' : ''}). Die Vorschau nennt die Gründe. Es wurde nichts importiert.`,
     'unsaid-plans': (_map, ...plans) =>
-      `Es wurde nichts importiert: Sagen Sie, was aus diesen Tarifen wird, die Lizenzen haben: ${plans.join(', ')}.`,
+      `Es wurde nichts importiert: Ordnen Sie diese Tarife zu, die Lizenzen haben: ${plans.join(', ')}.`,
     'no-category': (id) => `Dort gibt es keine Kategorie ${id}.`,
     meanwhile:
-      'Inzwischen hat jemand eine Lizenz mit einem dieser Schlüssel oder einer dieser Referenzen ausgestellt. Es wurde nichts importiert; versuchen Sie es noch einmal.',
+      'Inzwischen wurde eine andere Lizenz mit einem dieser Schlüssel oder einer dieser Referenzen ausgestellt. Es wurde nichts importiert. Versuchen Sie es noch einmal.',
     'no-import': (id) => `Einen Umzug ${id} gibt es nicht.`,
-    'undone-before': (id) => `Umzug ${id} wurde schon zurückgenommen.`,
+    'undone-before': (id) => `Umzug ${id} ist schon zurückgenommen.`,
   },
   stays: {
     activated: 'sie wurde aktiviert',
@@ -180,10 +180,10 @@ export const moved: Translated<typeof en> = {
     ordered: 'zu ihr gehört eine Bestellung',
     changed: 'sie wurde geändert',
     'older-key': 'sie hat einen Schlüssel, den vorher eine andere Lizenz hatte',
-    'later-run': 'ein späterer Umzug hat sie geändert: Nehmen Sie auch ihn zurück, dann wird sie entfernt',
-    'earlier-run': 'ein früherer Umzug brachte sie, und was der zurückgenommene an ihr geändert hat, bleibt',
-    'in-use': 'etwas anderes braucht dies noch',
-    'in-shop': 'ein Shop verkauft dies',
-    included: 'ein anderes Produkt enthält dies',
+    'later-run': 'ein späterer Umzug hat sie geändert: Nehmen Sie ihn zurück, um sie zu entfernen',
+    'earlier-run': 'ein früherer Umzug hat sie importiert, und die Änderungen durch diesen bleiben',
+    'in-use': 'etwas anderes benutzt es noch',
+    'in-shop': 'ein Shop verkauft es',
+    included: 'ein anderes Produkt enthält es',
   },
 };

@@ -6,7 +6,7 @@ export const needsYou: Translated<typeof en> = {
   notOffered: (product, version) =>
     `${product} ${version} ist veröffentlicht, wird den Websites der Kunden aber nicht angeboten.`,
   refused: (count, written, more) =>
-    `${more ? 'Mehr als ' : ''}${written} ${count === 1 ? 'Lizenz, die in den letzten 7 Tagen abgelehnt wurde, würde' : 'Lizenzen, die in den letzten 7 Tagen abgelehnt wurden, würden'} auch jetzt abgelehnt.`,
+    `${more ? 'Mehr als ' : ''}${written} ${count === 1 ? 'Lizenz bekommt' : 'Lizenzen bekommen'} zurzeit keine Updates oder keine neuen Websites.`,
   byCode: {
     EXPIRED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} abgelaufen`,
     SUSPENDED: (count, written) => `${written} ${count === 1 ? 'ist' : 'sind'} ausgesetzt`,
@@ -15,11 +15,11 @@ export const needsYou: Translated<typeof en> = {
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'hat' : 'haben'} keinen freien Platz`,
   },
   failed: (count, written) =>
-    `${written} ${count === 1 ? 'Bestellung konnte nicht verarbeitet werden und wird' : 'Bestellungen konnten nicht verarbeitet werden und werden'} noch einmal versucht.`,
+    `${written} ${count === 1 ? 'Bestellung konnte' : 'Bestellungen konnten'} nicht verarbeitet werden. Der Dienst versucht es weiter.`,
   orders: (count, written) =>
-    `${written} ${count === 1 ? 'Bestellung wartet' : 'Bestellungen warten'}: bezahlt, und noch keine Lizenz.`,
+    `${written} ${count === 1 ? 'Bestellung ist bezahlt, hat' : 'Bestellungen sind bezahlt, haben'} aber noch keine Lizenz.`,
   without_address: (count, written) =>
-    `${written} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse: Es ging kein Schlüssel hinaus.`,
+    `${written} bezahlte ${count === 1 ? 'Bestellung hat' : 'Bestellungen haben'} keine E-Mail-Adresse. Der Schlüssel wurde nicht gesendet.`,
   unmatched: (count, written) =>
     `${written} ${count === 1 ? 'Zahlung passt' : 'Zahlungen passen'} zu keiner Bestellung.`,
   disputed: (count, written) =>
@@ -30,13 +30,13 @@ export const needsYou: Translated<typeof en> = {
     `${written} ${count === 1 ? 'Schlüssel wird' : 'Schlüssel werden'} vermutlich geteilt.`,
   mails: (count, written) => `${written} ${count === 1 ? 'Mail wurde' : 'Mails wurden'} nicht zugestellt.`,
   webhooks: (count, written) =>
-    `${written} ${count === 1 ? 'Empfänger von Webhooks wurde' : 'Empfänger von Webhooks wurden'} angehalten.`,
+    `${written} ${count === 1 ? 'Webhook ist' : 'Webhooks sind'} abgeschaltet: Die Gegenstelle nimmt nichts an.`,
   reasons: {
     LICENSE_NOT_FOUND: 'Schlüssel unbekannt oder vertippt',
     LICENSE_EXPIRED: 'Lizenz abgelaufen',
     LICENSE_INACTIVE: 'Lizenz ausgesetzt, entzogen oder storniert',
     ACTIVATION_LIMIT_REACHED: 'Kein freier Platz',
-    ACTIVATION_NOT_FOUND: 'Website ist nicht belegt',
+    ACTIVATION_NOT_FOUND: 'Website ist nicht aktiviert',
     ACTIVATION_HELD: 'Website läuft ohne Netz',
     PRODUCT_MISMATCH: 'Schlüssel eines anderen Produkts',
     DOWNLOAD_NOT_FOUND: 'Version ist nicht veröffentlicht',

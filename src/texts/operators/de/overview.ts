@@ -9,10 +9,10 @@ export const overview: Translated<typeof en> = {
   allProducts: 'Alle Produkte',
   days: (count) => `${count} Tage`,
   length: 'Zeitraum',
-  late: 'Wird gezählt.',
+  late: 'Wird noch berechnet.',
   counting: 'Einige Zahlen werden noch berechnet.',
-  asOf: (moment) => `Gezeigter Stand: ${moment}.`,
-  wait: 'Auf sie warten',
+  asOf: (moment) => `Stand: ${moment}.`,
+  wait: 'Neu laden',
   needs: {
     title: 'Zu erledigen',
     count: (count, written) => (count === 1 ? '1 Punkt' : `${written} Punkte`),
@@ -38,7 +38,7 @@ export const overview: Translated<typeof en> = {
     requests: (count, written) => (count === 1 ? '1 Anfrage' : `${written} Anfragen`),
   },
   refused: {
-    title: 'Abgelehnt, und warum',
+    title: 'Warum wurden Anfragen abgelehnt?',
     all: 'Alle Anfragen',
     caption: (days) => `Ablehnungen der letzten ${days} Tage nach Grund, die meisten Anfragen zuerst`,
     reason: 'Grund',
@@ -97,11 +97,11 @@ export const overview: Translated<typeof en> = {
   },
   used: {
     title: 'Wird es benutzt?',
-    says: (days, count) => `Neu hinzugefügte Websites am Tag, ${days} Tage: ${count}.`,
+    says: (days, count) => `Neue Websites in ${days} Tagen: ${count}.`,
     released: (what, day) => `${what} erschien am ${day}.`,
-    caption: 'Neu hinzugefügte Websites nach Tag',
+    caption: 'Neue Websites nach Tag',
     empty: (days) =>
-      `In ${days} Tagen kam keine Website hinzu. Hier steht künftig, wie viele am Tag hinzukommen.`,
+      `In ${days} Tagen kam keine Website hinzu. Hier steht künftig, wie viele an jedem Tag hinzukommen.`,
     day: 'Tag',
     activations: 'Websites',
   },

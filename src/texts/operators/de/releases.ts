@@ -12,24 +12,25 @@ export const releases: Translated<typeof en> = {
   offer: {
     title: 'Was bekommen Websites?',
     lookedAt: (time) => `nachgesehen ${time}`,
-    download: (version) => `Ein Download liefert ${version}.`,
+    download: (version) => `Kunden laden ${version} herunter.`,
     clubTitle: 'Was laden die Kunden dieses Clubs herunter?',
     nothingPublished: 'noch nichts veröffentlicht',
-    noDownload: 'Kunden können nichts herunterladen: keine Version ist veröffentlicht.',
+    noDownload: 'Kunden können nichts herunterladen: Es ist keine Version veröffentlicht.',
     offers: (version) => `Joomla bietet ${version} an.`,
     offersNothing: 'Joomla bietet nichts an.',
     offersUnknown: (version) => `Ob Joomla ${version} anbietet, lässt sich nicht prüfen.`,
     offersNot: (version) => `Joomla bietet ${version} nicht an.`,
-    heldBack: 'Eine zurückgezogene Version hält niedrigere zurück: Websites gingen sonst zurück.',
+    heldBack:
+      'Joomla bietet nichts unter einer zurückgezogenen Version an, weil Websites sonst eine ältere Version bekämen.',
     stale: (version) => `Joomla bietet ${version} an: Dem Update-XML fehlt die letzte Änderung.`,
     staleNothing: 'Joomla bietet nichts an: Dem Update-XML fehlt die letzte Änderung.',
-    missing: 'Das Update-XML ist nicht an seinem Ort, deshalb bietet Joomla nichts an.',
+    missing: 'Joomla bietet nichts an: Das Update-XML ist nicht an seinem Platz.',
     elsewhere: (file) => `Die Datei ${file}, deren Adresse hier nicht bekannt ist.`,
-    impossible: 'Das Update-XML kann nicht erstellt werden.',
+    impossible: 'Das Update-XML lässt sich nicht schreiben.',
     noElement:
-      'Joomla wird nichts angeboten: Das Produkt hat kein Element, an dem Joomla die Erweiterung erkennt.',
-    noAddress: 'Joomla wird nichts angeboten: Dieser Dienst kennt seine öffentliche Adresse nicht.',
-    asking: 'Ihre Adresse wird gerade gefragt. Sehen Sie in einigen Sekunden wieder nach.',
+      'Joomla bietet nichts an: Das Produkt hat kein Element, und daran erkennt Joomla die Erweiterung.',
+    noAddress: 'Joomla bietet nichts an: Dieser Dienst kennt seine öffentliche Adresse nicht.',
+    asking: 'Die Adresse wird gerade geprüft. Sehen Sie in einigen Sekunden wieder nach.',
     silent: (url) =>
       `Die Datei stimmt, aber ${url} antwortet nicht. Prüfen Sie, ob der Webserver läuft und diesen Ordner ausliefert: „licensing nginx“ gibt die Zeilen aus.`,
     refuses: (url, status) =>
@@ -37,8 +38,8 @@ export const releases: Translated<typeof en> = {
     setElement: 'Element eintragen',
     setAddress: 'Adresse Ihrer Website eintragen',
     get: 'Update-XML herunterladen',
-    put: 'und an diese Adresse legen.',
-    why: 'Der Dienst sagt:',
+    put: 'und unter dieser Adresse ablegen.',
+    why: 'Grund:',
     notThere: (file) => `${file} fehlt oder ist nicht lesbar.`,
     differs: (file) => `${file} bietet nicht an, was jetzt veröffentlicht ist.`,
     writeAgain: 'Noch einmal schreiben',
@@ -71,16 +72,16 @@ export const releases: Translated<typeof en> = {
   csvName: 'versionen.csv',
   add: 'Neue Version',
   publish: 'Veröffentlichen',
-  withdraw: 'Zurückziehen...',
+  withdraw: 'Zurückziehen…',
   form: {
     title: (product) => `Neue Version von ${product}`,
     file: 'Paket (.zip)',
-    fileHint: (size) => `Bis zu ${size}. Es kann nie mehr geändert werden, sobald es veröffentlicht ist.`,
+    fileHint: (size) => `Bis zu ${size}. Nach dem Veröffentlichen lässt es sich nicht mehr ändern.`,
     version: 'Version',
-    versionHint: 'Leer: wie das Manifest des Pakets sagt.',
+    versionHint: 'Leer: wie im Manifest des Pakets.',
     changelog: 'Was ist neu',
     changelogHint:
-      'Das lesen Kunden, und Joomla zeigt es. Eine Änderung je Zeile; fix:, add: oder security: am Anfang ordnet sie ein.',
+      'Das lesen Kunden, und Joomla zeigt es. Eine Änderung je Zeile. Mit fix:, add: oder security: am Anfang ordnen Sie sie ein.',
     then: 'Danach',
     now: 'Veröffentlichen: Kunden bekommen sie sofort',
     draft: 'Als Entwurf behalten: Kunden sehen sie nicht',
@@ -88,19 +89,19 @@ export const releases: Translated<typeof en> = {
     submitDraft: 'Als Entwurf behalten',
     unchecked: 'Trotzdem veröffentlichen',
     uncheckedHint:
-      'Ein veröffentlichtes Paket ändert sich nie: Was ihm fehlt, kommt mit der nächsten Version.',
+      'Ein veröffentlichtes Paket ändert sich nie. Berichtigen lässt es sich nur mit der nächsten Version.',
     newServer: 'Mit dem anderen Update-Server veröffentlichen',
     newServerHint:
-      'Joomla merkt sich den Download-Schlüssel zu dieser Adresse. Bis 5.3.0 verliert eine Website, die diese Version installiert, ihren Schlüssel und bekommt kein Update mehr, bis er wieder eingetragen ist.',
+      'Joomla merkt sich den Downloadschlüssel zu dieser Adresse. Bis 5.3.0 verliert eine Website, die diese Version installiert, ihren Schlüssel und bekommt kein Update mehr, bis er wieder eingetragen ist.',
     foreignServerHint:
       'Websites, die diese Version installieren, fragen die Adresse im Paket nach der nächsten. Ein veröffentlichtes Paket ändert sich nie.',
   },
   refused: {
-    otherVersion: (inside, typed) => `Das Paket sagt ${inside}, Sie haben ${typed} eingegeben.`,
+    otherVersion: (inside, typed) => `Das Paket hat die Version ${inside}, Sie haben ${typed} eingegeben.`,
     noVersion: (typed) =>
       `Das Manifest des Pakets nennt keine Version, die Joomla kennt${typed === '' ? '' : `, Sie haben ${typed} eingegeben`}. Schreiben Sie <version>${typed || '1.0.0'}</version>, ohne Leerzeichen.`,
     otherElement: (inside, element) =>
-      `Das Paket ist das von ${inside}, das Element des Produkts ist ${element}. Joomla würde das eine nicht durch das andere ersetzen.`,
+      `Das Paket gehört zu ${inside}, das Element des Produkts ist ${element}. Joomla würde das eine nicht durch das andere ersetzen.`,
     otherServer:
       'Das Paket nennt einen anderen Update-Server als die Version davor. Packen Sie es noch einmal mit der früheren Adresse, oder erlauben Sie es unten.',
     foreignServer: (named, url) =>
@@ -108,13 +109,13 @@ export const releases: Translated<typeof en> = {
     malformed: (path, fault) =>
       `Das Manifest des Pakets ist kein wohlgeformtes XML: ${path}: ${fault}. Berichtigen Sie es und packen Sie es noch einmal.`,
     lacks: (paths, joomla) =>
-      `Im Paket fehlt oder ist unbrauchbar, was sein Manifest nennt: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla ließe es weg' : `Joomla würde „${joomla}“ sagen`}. Packen Sie es noch einmal.`,
+      `Dateien, die das Manifest des Pakets nennt, fehlen oder sind unbrauchbar: ${paths.join(', ')}. ${joomla === undefined ? 'Joomla ließe es weg' : `Joomla würde „${joomla}“ sagen`}. Packen Sie es noch einmal.`,
     withoutLines:
       'Im Manifest des Pakets fehlen die Zeilen, durch die Joomla nach Updates und nach dem Schlüssel fragt: Websites, die diese Version installieren, bekämen nie eine andere angeboten. Fügen Sie die Zeilen ein und packen Sie es noch einmal.',
     noManifest: 'Das Paket hat oben kein Manifest von Joomla (eine XML-Datei mit <extension>).',
     tooLarge: (size) => `Das Paket ist größer als ${size}.`,
     published: (version) =>
-      `${version} ist schon veröffentlicht, und ihr Paket kann nie mehr geändert werden. Veröffentlichen Sie die nächste Version.`,
+      `${version} ist schon veröffentlicht, und ihr Paket lässt sich nicht mehr ändern. Veröffentlichen Sie die nächste Version.`,
     withdrawn: (version) =>
       `${version} wurde zurückgezogen, und Kunden haben vielleicht ihr Paket. Veröffentlichen Sie die nächste Version.`,
     equal: (version) => `Für Joomla ist das dieselbe Version wie ${version}, die es schon gibt.`,
@@ -129,7 +130,7 @@ export const releases: Translated<typeof en> = {
   },
   remarks: {
     'package-lacks': (joomla, ...paths) =>
-      `Im Paket fehlt oder ist unbrauchbar, was sein Manifest nennt: ${paths.join(', ')}. ${joomla === '' ? 'Joomla ließe es weg.' : `Joomla würde „${joomla}“ sagen.`}`,
+      `Dateien, die das Manifest des Pakets nennt, fehlen oder sind unbrauchbar: ${paths.join(', ')}. ${joomla === '' ? 'Joomla ließe es weg.' : `Joomla würde „${joomla}“ sagen.`}`,
     'without-lines': () =>
       'Im Manifest des Pakets fehlen Zeilen, durch die Joomla nach Updates oder nach dem Schlüssel fragt. Websites, die diese Version installieren, bekommen vielleicht nie eine andere angeboten. Fügen Sie die Zeilen ins nächste Paket ein.',
     'other-update-server': () =>
@@ -150,39 +151,38 @@ export const releases: Translated<typeof en> = {
   },
   publishPage: {
     title: (version) => `${version} veröffentlichen?`,
-    download: (version) => `Von da an liefert ein Download ${version}.`,
+    download: (version) => `Kunden bekommen ab dann ${version}.`,
     stays: (version, latest) =>
       `Kunden können ${version} herunterladen. Ein Download ohne Version liefert weiter ${latest}.`,
-    never: 'Ihr Paket kann nie mehr geändert werden.',
+    never: 'Das Paket lässt sich danach nicht mehr ändern.',
     submit: (version) => `${version} veröffentlichen`,
     busy: 'Wird veröffentlicht...',
   },
   rollout: {
     title: (version) => `${version} ausrollen`,
     panel: (version) => `Ausrollen von ${version}`,
-    link: 'Ausrollen...',
+    link: 'Ausrollen…',
     badge: (percent) => `an ${percent} %`,
     since: (day) => `veröffentlicht ${day}`,
     all: (version) => `Alle Websites bekommen ${version}.`,
     share: (version, percent) => `${percent} % der Websites bekommen ${version}.`,
     others: (version) => `Die anderen bekommen ${version}.`,
-    replaced: (version) =>
-      `${version} wird niemandem mehr angeboten: Websites bekommen eine neuere Version angeboten.`,
+    replaced: (version) => `${version} wird nicht mehr angeboten: Websites bekommen eine neuere Version.`,
     caption: 'Downloads seit der Veröffentlichung',
     downloads: 'Downloads seither',
     refusals: 'Seither abgelehnt',
     to: (percent) => `${percent} %`,
-    raise: (percent) => (percent === '100' ? 'An alle' : `An ${percent} %`),
-    stop: 'Anhalten...',
-    hint: 'Keine Website verliert die Version, wenn der Anteil wächst. „Anhalten“ zieht die Version zurück.',
+    raise: (percent) => (percent === '100' ? 'Auf alle erhöhen' : `Auf ${percent} % erhöhen`),
+    stop: 'Anhalten…',
+    hint: 'Der Anteil lässt sich nur erhöhen. „Anhalten“ zieht die Version zurück.',
     field: 'Anbieten für',
-    option: (percent) => (percent === '100' ? 'alle' : `${percent} % der Adressen`),
-    fieldHint: 'Der Anteil lässt sich später erhöhen. Dazu braucht es nginx.',
+    option: (percent) => (percent === '100' ? 'alle Websites' : `${percent} % der Websites`),
+    fieldHint: 'Den Anteil können Sie später erhöhen. Das geht nur mit nginx.',
     onlyAll:
-      'Sie wird allen angeboten. Nur nginx mit seinen jetzigen Dateien kann sie zuerst einem Teil der Websites anbieten.',
+      'Alle Websites bekommen sie. Nur nginx mit den jetzigen Dateien kann sie zuerst einem Teil der Websites anbieten.',
     refused: {
       newer: (version) =>
-        `Diesen Adressen wird ${version} angeboten, und die ist neuer. Es wurde nichts geändert. Bieten Sie stattdessen ${version} mehr Adressen an, oder ziehen Sie sie zurück.`,
+        `Diese Websites bekommen ${version}, und die ist neuer. Es wurde nichts geändert. Erhöhen Sie stattdessen den Anteil von ${version}, oder ziehen Sie sie zurück.`,
       noAddress:
         'Die Adresse des Update-XML ist nicht bekannt, deshalb kann die Version keinem Teil der Websites angeboten werden. Tragen Sie die Adresse Ihrer Website unter Einstellungen ein, und lassen Sie nginx die Update-XMLs ausliefern.',
       silent: (url) =>
@@ -195,7 +195,7 @@ export const releases: Translated<typeof en> = {
   },
   changes,
   preview: {
-    title: 'So wird Joomla es zeigen',
+    title: 'Wie zeigt Joomla es?',
     hint: 'Eine Zeile, die mit security:, fix:, add:, change:, remove:, language: oder note: beginnt, kommt in die Liste dieses Namens.',
     lists: {
       security: 'Sicherheitskorrekturen',
@@ -210,46 +210,46 @@ export const releases: Translated<typeof en> = {
   security: {
     field: 'Sie schließt eine Sicherheitslücke',
     fieldHint:
-      'Zeilen der Änderungen, die mit „security:“ beginnen, stehen bei den Kunden zuerst. Danach können Sie die Kunden per Mail benachrichtigen.',
+      'Zeilen, die mit „security:“ beginnen, sehen Kunden zuerst. Nach dem Veröffentlichen können Sie die Kunden per Mail benachrichtigen.',
     badge: 'Sicherheitsversion',
-    title: (version) => `${version} ist eine Sicherheitsversion`,
+    title: (version) => `${version} schließt eine Sicherheitslücke.`,
     behindOf: (behind, counted) =>
       `Auf ${behind} von ${counted} Websites, die ihre Version gemeldet haben, läuft noch eine ältere`,
-    tell: 'Kunden benachrichtigen...',
+    tell: 'Kunden benachrichtigen…',
     told: (at) => `Die Kunden wurden benachrichtigt: ${at}.`,
   },
   notifyPage: {
     title: (version) => `Kunden über ${version} benachrichtigen?`,
     count: (mails, shown) => (mails === 1 ? '1 Mail wird gesendet.' : `${shown} Mails werden gesendet.`),
     whom: (version) =>
-      `Es sind Kunden, deren Lizenz ${version} abdeckt, wenn eine ihrer Websites eine ältere Version gemeldet hat, oder wenn noch keine ihre Version gemeldet hat. Jeder erhält eine Mail in seiner Sprache, wie viele Lizenzen er auch hat.`,
-    once: 'Das geht einmal für diese Version. Was gesendet ist, lässt sich nicht zurücknehmen.',
-    pace: 'Höchstens 300 Mails in der Minute werden gesendet. Der Verlauf jeder Lizenz nennt es.',
-    off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Der Doktor sagt, was fehlt.',
+      `Die Mail geht an Kunden, deren Lizenz ${version} umfasst und deren Websites eine ältere oder noch keine Version gemeldet haben. Jeder Kunde bekommt eine Mail in seiner Sprache.`,
+    once: 'Das geht einmal für diese Version. Gesendete Mails lassen sich nicht zurückholen.',
+    pace: 'Es werden höchstens 300 Mails in der Minute gesendet. Im Verlauf jeder Lizenz steht die Mail.',
+    off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Die Systemprüfung zeigt, was fehlt.',
     told: (at, mails) => `Die Kunden wurden benachrichtigt: ${at}. Mails: ${mails}.`,
     already: (version) => `Die Kunden wurden über ${version} schon benachrichtigt.`,
     preview: 'Die Mail',
-    sites: 'Wer was nutzt',
+    sites: 'Websites und ihre Versionen',
     submit: (mails, shown) => (mails === 1 ? '1 Mail senden' : `${shown} Mails senden`),
-    busy: 'Die Mails werden vorgemerkt...',
+    busy: 'Wird gesendet...',
   },
   editPage: {
     title: (version) => `${version} bearbeiten`,
     about: 'Das Paket und die Nummer ändern sich nie.',
-    publish: (version) => `${version} veröffentlichen...`,
-    withdraw: (version) => `${version} zurückziehen...`,
+    publish: (version) => `${version} veröffentlichen…`,
+    withdraw: (version) => `${version} zurückziehen…`,
   },
   withdrawPage: {
     title: (version) => `${version} zurückziehen?`,
-    nobody: 'Niemand kann sie mehr herunterladen; Websites, die sie haben, behalten sie.',
-    draft: 'Sie wurde nie veröffentlicht. Niemand hat sie.',
-    then: (version) => `Ein Download liefert ${version}.`,
-    nothing: 'Ein Download liefert nichts, weil keine andere Version veröffentlicht ist.',
+    nobody: 'Sie kann nicht mehr heruntergeladen werden. Websites, die sie haben, behalten sie.',
+    draft: 'Sie wurde nie veröffentlicht, also hat sie keine Website.',
+    then: (version) => `Kunden bekommen ab dann ${version}.`,
+    nothing: 'Kunden bekommen dann nichts, weil keine andere Version veröffentlicht ist.',
     offers: (version) =>
-      `Joomla bietet nichts unter ${version} an, solange Sie es nicht erlauben: Websites gingen sonst zurück.`,
+      `Joomla bietet nichts unter ${version} an, solange Sie es nicht erlauben, weil Websites sonst eine ältere Version bekämen.`,
     offersBefore: (version) =>
       `Joomla bietet keine Testversion unter ${version} an. Fertige Versionen bleiben.`,
-    same: (latest) => `${latest} bleibt, was Joomla anbietet.`,
+    same: (latest) => `Joomla bietet weiter ${latest} an.`,
     number: 'Die Nummer kann nicht noch einmal verwendet werden.',
     allow: 'Joomla darf niedrigere Versionen anbieten',
     allowHint:

@@ -28,7 +28,10 @@ export const remedy: RemedyTexts = (step, activationType) => {
     case 'publish':
       return button('Version veröffentlichen', 'bis dahin kann niemand etwas herunterladen');
     case 'restore_package':
-      return button('Nachsehen, was fehlt', 'die Prüfung nennt die Datei; auch eine neue Version hilft');
+      return button(
+        'Nachsehen, was fehlt',
+        'die Systemprüfung nennt die Datei; auch eine neue Version hilft',
+      );
     case 'show_key':
       return button('Den jetzt gültigen Schlüssel anzeigen', 'senden Sie ihn dem Kunden');
     case 'add_key':

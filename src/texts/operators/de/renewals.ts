@@ -12,11 +12,11 @@ export const renewals: Translated<typeof en> = {
   rate: (ended, renewed, from, to, share) =>
     `Von ${from} bis ${to} abgelaufene Lizenzen: ${ended}. Davon verlängert: ${renewed}${share === undefined ? '' : ` (${share} %)`}.`,
   noneFinal:
-    'Noch ist kein Monat mit abgelaufenen Lizenzen endgültig: Was in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
+    'Noch ist kein Monat endgültig: Eine Lizenz, die in den letzten 30 Tagen abgelaufen ist, kann noch verlängert werden.',
   none: 'In den letzten zwölf Monaten ist keine Lizenz abgelaufen, und in den nächsten zwölf läuft keine ab. Eine Lizenz läuft ab, wenn ihr Tarif eine Laufzeit hat oder Sie ihr ein Ende geben.',
   noneLink: 'Die Tarife ansehen',
   months: {
-    title: 'Verlängert, nach dem Monat des Ablaufs',
+    title: 'Wie viele Lizenzen werden verlängert?',
     about: 'Zwölf Monate',
     month: 'Monat',
     ended: 'Abge\u00adlaufen',
@@ -24,7 +24,7 @@ export const renewals: Translated<typeof en> = {
     late: 'Binnen 30 Tagen',
     lost: 'Ver\u00adloren',
     notFinal: 'vorläufig',
-    says: 'Lizenzen nach dem Monat ihres Ablaufs: verlängert, bevor sie nicht mehr galten, binnen 30 Tagen danach, oder verloren. Ein Monat ist endgültig, wenn sein letzter Tag 30 Tage her ist. Bis dahin hat er ein *, und verloren heißt: noch nicht verlängert. Was heute abläuft, zählt ab morgen.',
+    says: 'Lizenzen nach dem Monat ihres Ablaufs: rechtzeitig verlängert, binnen 30 Tagen danach verlängert oder verloren. Ein Monat ist 30 Tage nach seinem letzten Tag endgültig. Bis dahin hat er ein *, und „verloren“ heißt „noch nicht verlängert“. Lizenzen, die heute ablaufen, zählen ab morgen.',
     caption: 'Verlängerungen nach Monat, der älteste zuerst.',
     empty: 'Hier stehen künftig die ablaufenden Lizenzen nach Monat, mit den verlängerten.',
   },
@@ -35,20 +35,20 @@ export const renewals: Translated<typeof en> = {
   money: {
     title: 'Bezahlt und erstattet',
     since: (day: string) => `vollständig seit ${day}`,
-    note: 'Wie die Shops es gemeldet haben, nach UTC-Monaten. Es sind die Zahlen der Shops, ohne Steuern. Sie ersetzen keine Buchhaltung.',
+    note: 'Wie die Shops es gemeldet haben, nach Monaten in UTC und ohne Steuern. Das ersetzt keine Buchhaltung.',
     paid: 'Bezahlt',
     refunded: 'Erstattet',
-    caption: 'Was bezahlt und erstattet wurde, nach Monat und Währung. Währungen werden nie addiert.',
+    caption: 'Zahlungen und Erstattungen nach Monat und Währung. Währungen werden nie addiert.',
   },
   due: {
-    title: 'Fällig',
+    title: 'Welche Lizenzen laufen bald ab?',
     about: 'Ab heute',
     caption: 'Ablaufende Lizenzen, die nächsten zuerst.',
     within: 'In',
     days: (count) => `${count} Tagen`,
     without: 'Ohne Abonne\u00adment',
     with: 'Mit Abonne\u00adment',
-    note: 'Ein Abonnement zahlt von selbst weiter. Wer keines hat, wird erinnert, sofern das Produkt Erinnerungen verschickt.',
+    note: 'Ein Abonnement verlängert sich von selbst. Kunden ohne Abonnement bekommen Erinnerungen, wenn das Produkt sie verschickt.',
   },
   states: {
     title: 'Lizenzen nach Status',
@@ -65,7 +65,7 @@ export const renewals: Translated<typeof en> = {
     title: 'An welchen Tagen laufen Lizenzen ab?',
     about: 'Die nächsten zwölf Monate',
     says: (count, days) =>
-      `Lizenzen, die ablaufen: ${count}. Tage, an denen sie es tun: ${days}. Die mit Abonnement zählen mit.`,
+      `Ablaufende Lizenzen: ${count}, an ${counted(days, 'Tag', 'Tagen')}. Lizenzen mit Abonnement zählen mit.`,
     none: 'In den nächsten zwölf Monaten läuft keine Lizenz ab.',
     day: 'Tag',
     licenses: 'Lizenzen',
@@ -75,11 +75,11 @@ export const renewals: Translated<typeof en> = {
     title: 'Nicht verlängert',
     filters: 'Nicht verlängerte Lizenzen filtern',
     about:
-      'Lizenzen, die abgelaufen sind und nicht verlängert wurden. Wer noch zu aktualisieren versucht, steht zuerst.',
+      'Lizenzen, die abgelaufen sind und nicht verlängert wurden. Kunden, die noch zu aktualisieren versuchen, stehen oben.',
     month: 'Abgelaufen im',
     anyMonth: 'In jedem Monat',
     caption: (count) =>
-      `Zuerst die seit dem Ablauf abgelehnten, die jüngste Ablehnung oben; dann der jüngste Ablauf. ${count} gezeigt.`,
+      `Zuerst die jüngste Ablehnung seit dem Ablauf, dann der jüngste Ablauf. ${count} gezeigt.`,
     columns: {
       customer: 'Kunde',
       plan: 'Produkt · Tarif',
@@ -90,13 +90,13 @@ export const renewals: Translated<typeof en> = {
       latest: 'Zuletzt versucht',
     },
     another: 'hat eine andere gültige Lizenz',
-    noMatch: 'Keine Lizenz passt dazu.',
+    noMatch: 'Keine Lizenz gefunden.',
     none: 'Jede abgelaufene Lizenz wurde verlängert.',
-    noneLink: 'Ansehen, was fällig ist',
-    write: (count, written) => (count === 1 ? 'Anschreiben: 1 Adresse' : `Anschreiben: ${written} Adressen`),
+    noneLink: 'Bald ablaufende Lizenzen ansehen',
+    write: (count, written) => (count === 1 ? '1 Adresse anschreiben' : `${written} Adressen anschreiben`),
     addresses: 'Adressen',
     writeHint:
-      'Jede einmal, von den gezeigten, ohne Kunden mit einer anderen gültigen Lizenz. Fügen Sie sie in das Feld „Bcc“ ein.',
+      'Die gezeigten Kunden, jeder einmal, ohne Kunden mit einer anderen gültigen Lizenz. Fügen Sie die Adressen in das Feld „Bcc“ ein.',
     logNote: (days) => `Downloads und Ablehnungen sind für ${counted(days, 'Tag', 'Tage')} bekannt.`,
     csvName: 'nicht-verlaengert.csv',
   },

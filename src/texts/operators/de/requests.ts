@@ -32,7 +32,7 @@ export const requests: Translated<typeof en> = {
   license: (id) => `Lizenz ${id}`,
   unknownProduct: (id) => `Produkt ${id}`,
   noMatch: 'Keine Anfrage passt.',
-  none: 'Noch ist keine Anfrage aufgezeichnet. Hier wird jeder Download und jede Ablehnung mit ihrem Grund stehen.',
+  none: 'Noch ist keine Anfrage aufgezeichnet. Hier stehen künftig Downloads und Ablehnungen mit ihrem Grund.',
   noneOfLicense: (days) =>
     `Von dieser Lizenz ist kein Download und keine Ablehnung aufgezeichnet (Aufzeichnungen bleiben ${counted(days, 'Tag', 'Tage')}).`,
   csvName: 'anfragen.csv',
@@ -40,7 +40,7 @@ export const requests: Translated<typeof en> = {
   chart: {
     title: 'Ablehnungen je Tag nach Grund',
     says: (refused, days) =>
-      `${counted(refused, 'Anfrage wurde', 'Anfragen wurden')} in den letzten ${days} Tagen abgelehnt. Tage sind UTC-Tage.`,
+      `${counted(refused, 'Anfrage wurde', 'Anfragen wurden')} in den letzten ${days} Tagen abgelehnt. Die Tage sind in UTC.`,
     none: (days) => `In den letzten ${days} Tagen wurde keine Anfrage abgelehnt.`,
     others: 'Andere Gründe',
     caption: 'Abgelehnte Anfragen nach Tag und Grund',
@@ -48,8 +48,8 @@ export const requests: Translated<typeof en> = {
   },
   history: {
     caption: (count) => `Neueste zuerst. ${count} gezeigt.`,
-    columns: { when: 'Wann', what: 'Was', by: 'Von' },
-    none: 'Noch wurde nichts geändert.',
+    columns: { when: 'Wann', what: 'Was', by: 'Durch' },
+    none: 'Bisher wurde nichts geändert.',
     csvName: (id) => `lizenz-${id}-verlauf.csv`,
   },
 };

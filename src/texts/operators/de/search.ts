@@ -3,12 +3,12 @@ import type { Translated } from '../../translated';
 
 export const search: Translated<typeof en> = {
   title: 'Suchen',
-  intro: 'Ein Feld findet eine Lizenz oder was abgelehnt wurde.',
-  field: 'Was haben Sie?',
+  intro: 'Hier finden Sie eine Lizenz oder eine abgelehnte Anfrage.',
+  field: 'Wonach suchen Sie?',
   submit: 'Suchen',
   busy: 'Wird gesucht...',
   examples: 'Was Sie eingeben können',
-  columns: { what: 'Was', example: 'Zum Beispiel', finds: 'Das findet' },
+  columns: { what: 'Was', example: 'Zum Beispiel', finds: 'Findet' },
   what: {
     key: [
       'Lizenzschlüssel',
@@ -21,7 +21,7 @@ export const search: Translated<typeof en> = {
     site: ['Website', 'shop.example.com', 'die Lizenzen, die sie belegt oder die sie abgelehnt haben'],
     ip: ['IP-Adresse', '198.51.100.23', 'was von dort angefragt wurde'],
   },
-  notLogged: 'Ihre Eingabe wird so gesendet, dass sie in keiner Adresse und in keinem Protokoll steht.',
+  notLogged: 'Ihre Eingabe wird nicht protokolliert.',
   notKept: 'der gesuchte Schlüssel wird nicht gezeigt und nicht gespeichert',
   foundAs: 'Gefunden als',
   caption: (count) => `${count} gezeigt, neueste zuerst.`,
@@ -34,9 +34,10 @@ export const search: Translated<typeof en> = {
   allRequests: 'Alle Anfragen von dort',
   nearCaption: (count) => `${count} gezeigt, die wahrscheinlichste zuerst.`,
   happened: 'Was geschah',
-  answer: 'Antwort für den Kunden',
+  answer: 'Antwort an den Kunden',
   answerBody: 'Die Mail',
   nothingTyped:
     'Geben Sie einen Schlüssel, eine E-Mail, eine Bestellung, eine Website oder eine IP-Adresse ein.',
-  tooLong: 'Das ist zu lang für alles, womit Lizenzen gefunden werden.',
+  tooLong:
+    'Das ist zu lang. Geben Sie einen Schlüssel, eine E-Mail, eine Bestellung, eine Website oder eine IP-Adresse ein.',
 };

@@ -4,7 +4,7 @@ import { counted } from '../../case';
 
 export const settings: Translated<typeof en> = {
   title: 'Einstellungen',
-  about: 'Was jetzt gilt. Eine Änderung wirkt binnen zwei Sekunden, in jeder Instanz und im Kommando.',
+  about: 'Eine Änderung gilt nach spätestens zwei Sekunden.',
   summary: 'Name, Adresse und Bild des Shops, der Mailserver, Texte der Mails und Grenzen.',
   go: 'Einstellungen',
   change: 'Ändern',
@@ -12,7 +12,7 @@ export const settings: Translated<typeof en> = {
     shop: 'Der Shop',
     mail: 'Mail',
     limits: 'Grenzen',
-    keeping: 'Tage',
+    keeping: 'Fristen',
   },
   names: {
     shop_name: 'Name',
@@ -40,7 +40,7 @@ export const settings: Translated<typeof en> = {
     manage_rate_limit: 'An die API für Betreiber.',
     grace_days: 'Tage, solange auf seine Verlängerung gewartet wird. Ein Shop kann eigene haben.',
     log_days:
-      'Tage, für die das Zugriffsprotokoll aufbewahrt wird. Was älter ist, wird binnen einer Stunde gelöscht.',
+      'Tage, für die das Zugriffsprotokoll aufbewahrt wird. Ältere Einträge werden binnen einer Stunde gelöscht.',
     token_days: 'Tage.',
     offline_days: 'Tage, für die eine Datei für einen Rechner ohne Netz gilt.',
   },
@@ -48,7 +48,7 @@ export const settings: Translated<typeof en> = {
   source: {
     environment: (variable) => `durch ${variable} in der Umgebung gesetzt`,
     stored: (who, when) => `hier gesetzt von ${who}, ${when}`,
-    default: 'Vorgabe',
+    default: 'Standard',
   },
   isGiven: (variable) =>
     `${variable} ist in der Umgebung oder in der Einstellungsdatei gesetzt und geht vor. Entfernen Sie es dort und starten Sie den Dienst neu, um es hier zu ändern.`,
@@ -58,7 +58,7 @@ export const settings: Translated<typeof en> = {
   formTitle: {
     shop: 'Den Shop ändern',
     limits: 'Die Grenzen ändern',
-    keeping: 'Die Tage ändern',
+    keeping: 'Die Fristen ändern',
   },
   saving: 'Wird gespeichert...',
   wrong: {
@@ -74,7 +74,7 @@ export const settings: Translated<typeof en> = {
     about: 'Oben auf den Seiten für Kunden, neben dem Namen.',
     alt: 'Das Bild des Shops',
     file: 'Bild',
-    hint: 'PNG, JPEG oder WebP, höchstens 256 KiB. Es wird 32 Pixel hoch gezeigt.',
+    hint: 'PNG, JPEG oder WebP, höchstens 256 KiB. Es wird 32 Pixel hoch angezeigt.',
     submit: 'Bild setzen',
     remove: 'Bild entfernen',
     none: 'keines',
@@ -83,7 +83,7 @@ export const settings: Translated<typeof en> = {
   },
   mail: {
     title: 'Mailserver',
-    about: 'Er wird vor dem Speichern versucht: Der Dienst verbindet sich und meldet sich an.',
+    about: 'Wir prüfen die Verbindung, bevor wir speichern.',
     host: 'Server',
     hostHint: 'Etwa mail.example.org. Leer: die Mail-Einstellungen der Joomla-Website.',
     port: 'Port',
@@ -95,23 +95,23 @@ export const settings: Translated<typeof en> = {
     withSender: (to, from) => `${to}, Absender ${from}`,
     user: 'Benutzer',
     password: 'Passwort',
-    passwordHint: 'Es wird versiegelt gespeichert und nie gezeigt.',
+    passwordHint: 'Es wird verschlüsselt gespeichert und nie angezeigt.',
     passwordStays:
-      'Es wird versiegelt gespeichert und nie gezeigt. Leer: Das gespeicherte bleibt, für denselben Server, Port und Benutzer und dieselbe Verschlüsselung.',
+      'Leer: Das gespeicherte bleibt, für denselben Server, Port und Benutzer und dieselbe Verschlüsselung.',
     from: 'Absender',
     fromHint: 'Die E-Mail-Adresse, von der Mails kommen.',
     untried: 'Trotzdem speichern',
-    submit: 'Versuchen und speichern',
-    busy: 'Wird versucht...',
+    submit: 'Prüfen und speichern',
+    busy: 'Wird geprüft...',
     refused: (why, said) =>
-      `Nichts wurde gespeichert: ${why}.${said === '' ? '' : ` Er sagte: „${said}“.`} Um ihn trotzdem zu speichern, wählen Sie das letzte Kästchen und geben Sie das Passwort noch einmal ein.`,
+      `Nichts wurde gespeichert: ${why}.${said === '' ? '' : ` Der Server sagte: „${said}“.`} Um ihn trotzdem zu speichern, kreuzen Sie das letzte Kästchen an und geben Sie das Passwort noch einmal ein.`,
     noKeySecret:
-      'Das Passwort lässt sich nicht speichern: Dem Dienst fehlt das Geheimnis, das es versiegelt. Der Doktor sagt, was zu tun ist.',
+      'Das Passwort lässt sich nicht speichern: Dem Dienst fehlt das Geheimnis, um es zu verschlüsseln. Die Systemprüfung zeigt, was zu tun ist.',
     off: 'Mail ist nicht eingerichtet.',
     offNoAddress: 'Mail ist aus: Links in Mails brauchen die Adresse des Shops.',
   },
   test: {
-    title: 'Eine Testmail senden',
+    title: 'Testmail senden',
     go: 'Testmail senden',
     to: 'An',
     submit: 'Senden',
@@ -121,12 +121,13 @@ export const settings: Translated<typeof en> = {
   },
   texts: {
     title: 'Texte der Mails',
-    about: 'Die Texte, die mit diesem Programm kommen, und Ihre eigenen.',
-    own: (count, text) => (count === 0 ? 'Standardtexte' : count === 1 ? 'Ein eigener.' : `${text} eigene.`),
+    about: 'Die Standardtexte und Ihre eigenen.',
+    own: (count, text) =>
+      count === 0 ? 'Standardtexte' : count === 1 ? '1 eigener Text' : `${text} eigene Texte`,
     go: 'Texte zeigen',
     caption: 'Nach Mail',
     columns: { name: 'Mail', language: 'Sprache', source: 'Text' },
-    sources: { file: 'eine Datei des Rechners', stored: 'Ihr eigener', built_in: 'von diesem Programm' },
+    sources: { file: 'eine Datei auf dem Server', stored: 'Ihr eigener', built_in: 'Standard' },
     isFile:
       'Eine Datei auf dem Server hat diesen Text und geht vor. Entfernen Sie die Datei, um den Text hier zu ändern.',
     text: 'Text',
@@ -136,7 +137,7 @@ export const settings: Translated<typeof en> = {
     previewTitle: 'Wie ein Kunde sie bekommt',
     asText: 'Als reiner Text, für Mailprogramme ohne HTML',
     subject: 'Betreff',
-    reset: 'Zum Text dieses Programms zurück',
+    reset: 'Standardtext wiederherstellen',
     fault: (fault) => {
       switch (fault.code) {
         case 'empty':
@@ -144,18 +145,18 @@ export const settings: Translated<typeof en> = {
         case 'placeholder':
           return `Zeile ${fault.line} hat ${fault.found}. Diese Mail kann ${fault.known.join(', ')} haben.`;
         case 'lacks':
-          return `Dem Text fehlt ${fault.needed}; ohne das nützt die Mail nichts.`;
+          return `Dem Text fehlt ${fault.needed}. Ohne das nützt die Mail nichts.`;
       }
     },
   },
   fixed: {
-    title: 'In der Umgebung',
+    title: 'Für Administratoren',
     about:
-      'Diese braucht der Dienst zum Start. Sie werden in der Umgebung oder in der Einstellungsdatei geändert, und durch einen Neustart.',
-    caption: 'Passwörter und Geheimnisse werden nicht gezeigt.',
+      'Diese Werte braucht der Dienst zum Start. Ändern Sie sie in der Umgebung oder in der Einstellungsdatei, und starten Sie den Dienst neu.',
+    caption: 'Passwörter und Geheimnisse werden nicht angezeigt.',
     columns: { name: 'Variable', value: 'Wert', source: 'Von' },
     given: 'Umgebung',
-    usual: 'Vorgabe',
+    usual: 'Standard',
     secretSet: 'gesetzt',
   },
 };

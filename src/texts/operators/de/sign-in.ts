@@ -5,13 +5,13 @@ export const signIn: Translated<typeof en> = {
   title: 'Anmelden',
   why: {
     ended:
-      'Sie wurden abgemeldet: nach 30 Minuten ohne Nutzung, nach zwölf Stunden, oder weil Ihr Recht geendet hat.',
+      'Sie wurden abgemeldet: nach 30 Minuten ohne Nutzung, nach zwölf Stunden, oder weil Sie keine Berechtigung mehr haben.',
     again:
       'Bitte melden Sie sich noch einmal an: Das ändert etwas, zeigt ein Geheimnis oder ist endgültig, und Ihre Anmeldung ist über eine Stunde alt. Danach geht es weiter, wo Sie waren.',
   },
   again: {
     title: 'Bitte noch einmal anmelden',
-    kept: 'Ihre Anmeldung ist über eine Stunde alt, und hier wird etwas geändert. Was Sie eingegeben haben, bleibt erhalten. Noch ist nichts getan.',
+    kept: 'Ihre Anmeldung ist über eine Stunde alt, und hier wird etwas geändert. Ihre Eingaben bleiben erhalten, und noch ist nichts geschehen.',
     byLink:
       'Wenn Sie sich mit einem Link anmelden, öffnen Sie ihn in einem anderen Tab dieses Browsers. Kommen Sie dann zurück, lassen Sie das Token leer und machen Sie weiter.',
     byDoor:
@@ -23,17 +23,17 @@ export const signIn: Translated<typeof en> = {
   },
   door: {
     title: 'Über Joomla',
-    about: 'Im Administrator Ihrer Site: Komponenten > Lizenzen > Öffnen.',
+    about: 'Im Administrator Ihrer Website: Komponenten > Lizenzen > Öffnen.',
     go: 'Zu Joomla',
     refusedTitle: 'Sie sind nicht angemeldet',
     refused: {
       ORIGIN:
-        'Das kam nicht von der Adresse, die der Dienst als Ihre Site kennt. Öffnen Sie Joomla unter dieser Adresse, oder lassen Sie sie unter Einstellungen berichtigen.',
-      SITE: 'Der Dienst kann die Konten Ihrer Site nicht lesen. „licensing doctor“ sagt, warum.',
+        'Sie kamen nicht von der Adresse Ihrer Website, die der Dienst kennt. Öffnen Sie Joomla unter dieser Adresse, oder lassen Sie sie unter Einstellungen berichtigen.',
+      SITE: 'Der Dienst kann die Konten Ihrer Website nicht lesen. „licensing doctor“ zeigt, warum.',
       TICKET:
-        'Dieser Zugang wurde schon benutzt, ist älter als eine Minute oder stammt von einer anderen Site. Drücken Sie in Joomla noch einmal „Öffnen“.',
+        'Dieser Zugang wurde schon benutzt, ist älter als eine Minute oder stammt von einer anderen Website. Drücken Sie in Joomla noch einmal „Öffnen“.',
       ACCOUNT:
-        'Dieses Joomla-Konto ist gesperrt, umbenannt oder nicht mehr da. Melden Sie sich bei Joomla noch einmal an.',
+        'Dieses Joomla-Konto ist gesperrt, umbenannt oder gelöscht. Melden Sie sich bei Joomla noch einmal an.',
       GROUP:
         'Dieses Joomla-Konto ist in keiner Gruppe, die Lizenzen verwalten darf. Die Gruppen werden auf dem Server festgelegt.',
     },
@@ -41,12 +41,12 @@ export const signIn: Translated<typeof en> = {
   withToken: 'Mit einem Token',
   token: 'API-Token',
   tokenHint:
-    'In Joomla: im Profil Ihres Benutzers, Reiter „Joomla-API-Token“. Es braucht das Recht, Lizenzen zu verwalten, wie es Super Users haben. Ein Token von diesen Seiten oder vom Befehl geht ebenso.',
+    'In Joomla: im Profil Ihres Benutzers, Reiter „Joomla-API-Token“. Es braucht das Recht, Lizenzen zu verwalten, wie es Super Users haben. Auch ein Token von diesen Seiten oder vom Befehl funktioniert.',
   submit: 'Anmelden',
   busy: 'Anmeldung läuft...',
-  wrongToken: 'Dieses Token gilt nicht. Bitte kopieren Sie es noch einmal ganz.',
+  wrongToken: 'Dieses Token ist ungültig. Bitte kopieren Sie es noch einmal vollständig.',
   wrongGroup:
-    'Dieses Token gilt, aber sein Konto darf keine Lizenzen verwalten. Fragen Sie einen Super User.',
+    'Dieses Token ist gültig, aber sein Konto darf keine Lizenzen verwalten. Fragen Sie einen Super User.',
   shopToken: 'Dieses Token ist für einen Shop (Bereich „issue“) und öffnet keine Seiten.',
   withLink: 'Mit einem Link',
   linkHint:

@@ -6,7 +6,8 @@ export const start: Translated<typeof en> = {
   title: 'Drei Schritte bis zur ersten Lizenz',
   sub: 'Etwa fünf Minuten. Sie können nach jedem Schritt aufhören; diese Seite wartet auf Sie.',
   doneTitle: 'Sie können verkaufen',
-  doneSub: 'Produkt, Tarif und Version sind da. Probieren Sie es selbst aus, bevor jemand kauft.',
+  doneSub:
+    'Produkt, Tarif und Version sind angelegt. Probieren Sie es selbst aus, bevor der erste Kunde kauft.',
   go: 'Erste Schritte zeigen',
   about: 'Produkt, Tarif und Version, eine Lizenz zum Ausprobieren, und was noch fehlt.',
   gaps: {
@@ -36,7 +37,7 @@ export const start: Translated<typeof en> = {
   steps: 'Erste Schritte',
   done: '(erledigt)',
   change: 'Ändern',
-  readOnly: 'Diesen Schritt tut jemand, der ändern darf.',
+  readOnly: 'Diesen Schritt macht ein Betreiber, der Änderungen vornehmen darf.',
   import: 'Lizenzen aus einem anderen System?',
   importLink: 'Umziehen',
   importRest: '',
@@ -46,14 +47,14 @@ export const start: Translated<typeof en> = {
     doneTitle: (name) => `Produkt: ${name}`,
     doneSub: (id, element) => (element === '' ? `ID ${id}.` : `Element ${element}, ID ${id}.`),
     name: 'Name',
-    nameHint: 'Kunden lesen ihn.',
+    nameHint: 'Kunden sehen ihn.',
     element: 'Element',
     elementHint:
       'Joomlas Name der Erweiterung, zum Beispiel pkg_example. Leer: Das Produkt ist nicht für Joomla.',
     submit: 'Produkt speichern',
     file: 'Paket Ihrer Erweiterung (.zip)',
     fileHint: (size) =>
-      `Bis ${size}. Name, Element und Version kommen daraus. Es bleibt ein Entwurf: Noch bekommt es niemand.`,
+      `Bis ${size}. Name, Element und Version kommen daraus. Es bleibt ein Entwurf: Kunden bekommen es noch nicht.`,
     begin: 'Mit diesem Paket beginnen',
     without: 'Oder ohne Paket:',
   },
@@ -79,8 +80,8 @@ export const start: Translated<typeof en> = {
     changelogHint: 'Kunden lesen das. Eine Änderung je Zeile.',
     submit: 'Veröffentlichen',
     busy: 'Wird veröffentlicht...',
-    publish: (version) => `${version} veröffentlichen...`,
-    another: 'Oder schicken Sie ein anderes Paket:',
+    publish: (version) => `${version} veröffentlichen…`,
+    another: 'Oder laden Sie ein anderes Paket hoch:',
   },
   joomla: {
     title: 'Was Joomla braucht',
@@ -91,11 +92,10 @@ export const start: Translated<typeof en> = {
     states: {
       written: 'Joomla wird angeboten, was hier veröffentlicht ist:',
       stale:
-        'Joomla bietet diese Version noch nicht an. Laden Sie das Update-XML herunter und legen Sie es an diese Adresse:',
+        'Joomla bietet diese Version noch nicht an. Laden Sie das Update-XML herunter, und legen Sie es unter dieser Adresse ab:',
     },
     download: 'Update-XML herunterladen',
-    noElement:
-      'Das Produkt hat kein Element, also gibt es kein Update-XML. Was nicht Joomla ist, braucht keines.',
+    noElement: 'Das Produkt hat kein Element und deshalb kein Update-XML. Nur Joomla braucht eines.',
     setElement: 'Element eintragen',
     noAddress: 'Dieser Dienst kennt die Adresse Ihrer Website noch nicht.',
     setAddress: 'Adresse eintragen',
@@ -111,7 +111,7 @@ export const start: Translated<typeof en> = {
   key: {
     title: 'Ihre Lizenz',
     key: 'Lizenzschlüssel',
-    paste: 'Wohin er in Joomla kommt',
+    paste: 'Wo er in Joomla einzutragen ist',
     install: (product) => `Installieren Sie ${product} in Ihrem Joomla.`,
     choose: (product) =>
       `Öffnen Sie System > Aktualisieren > Aktualisierungsquellen und wählen Sie ${product}.`,

@@ -54,9 +54,9 @@ export const support: SupportTexts = {
     OFFER_WITHDRAWN: ({ version, latest }) =>
       `Version ${version} wurde zurückgezogen. Eine Website, der sie angeboten wurde, meldet „Invalid extension update“, bis sie wieder nach Updates sucht${latest === null ? '' : `; die neueste ist ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
-      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde aufgegeben' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
+      `Die Mail vom ${day(queued_at)} mit dem Schlüssel ${given_up ? 'wurde nicht zugestellt' : 'wurde noch nicht angenommen und wird weiter versucht'}${attempts === 0 ? '' : `, nach ${attempts === 1 ? 'einem Versuch' : `${attempts} Versuchen`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
     SITES_RUN: ({ sites }) =>
-      `Installiert, wie die Websites meldeten: ${sites.map(({ site, version, told_at }) => `${version} auf ${site} (${day(told_at)})`).join(', ')}.`,
+      `Installiert, wie von den Websites gemeldet: ${sites.map(({ site, version, told_at }) => `${version} auf ${site} (${day(told_at)})`).join(', ')}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Der Schlüssel der Lizenz wurde zuletzt am ${moment(last_check_at)} von ${last_check_ip ?? 'einer unbekannten Adresse'} geprüft, insgesamt ${check_count}-mal. Dort ist der richtige Schlüssel eingetragen.`,
     KEY_REPLACED: (facts) => askedKey(facts),
@@ -74,7 +74,7 @@ export const support: SupportTexts = {
       `Belegte Plätze von ${keyName(key)}: ${activations_used} von ${activation_limit}.`,
     // The sentence does not repeat the search text, which may be a key.
     UNKNOWN_KEY: () =>
-      'Keine Lizenz hat dies als Nummer, als Schlüssel oder dessen Ende, als E-Mail ihres Kunden, als Bestellnummer, als Aktivierung oder als etwas, das kürzlich abgelehnt wurde.',
+      'Keine Lizenz hat diese Nummer, diesen Schlüssel oder ein solches Ende. Es ist auch nicht die E-Mail eines Kunden, eine Bestellnummer oder eine Website, die aktiviert oder kürzlich abgelehnt wurde.',
     NEAR_EMAIL: ({ license_id, customer, matched }) =>
       `Kein Kunde hat genau diese E-Mail. Lizenz ${license_id} hat sie ${NAMES[matched]}: ${customer}.`,
     SEVERAL_LICENSES: ({ matched, more }) => {
@@ -92,11 +92,11 @@ export const support: SupportTexts = {
         ...(issued.length > 0 ? [`${licences(issued)} ausgestellt`] : []),
         ...(renewed.length > 0 ? [`${licences(renewed)} verlängert`] : []),
       ];
-      return `Bestellung ${order} des Shops ${shop} hat ${did.join(' und ')}. Ihr letztes Ereignis ist „${orderEvents[event] ?? event}“ vom ${day(event_at)}.`;
+      return `Aus Bestellung ${order} des Shops ${shop}: ${did.join(' und ')}. Ihr letztes Ereignis ist „${orderEvents[event] ?? event}“ vom ${day(event_at)}.`;
     },
     ORDER_MAIL: ({ shop, order, state, to, at, reason }) => {
       const keys = `Die Schlüssel der Bestellung ${order} des Shops ${shop}`;
-      if (state === 'sent') return `${keys} gingen am ${moment(at ?? '')} an ${to ?? '-'}.`;
+      if (state === 'sent') return `${keys} wurden am ${moment(at ?? '')} an ${to ?? '-'} gesendet.`;
       if (state === 'failed')
         return `${keys} konnten nicht an ${to ?? '-'} gesendet werden (${notMailed(reason)}).`;
       if (state === 'queued')
@@ -169,7 +169,7 @@ export const support: SupportTexts = {
     WRONG_PRODUCT: ({ product, includes, asked, request: { product_id } }) =>
       `Die Lizenz gilt für Produkt ${product.id} (${product.name})${includes.length > 0 ? `, das ${names(includes)} enthält` : ''}, angefragt wurde ${asked ? `Produkt ${asked.id} (${asked.name})` : `Produkt ${product_id ?? '?'}`}`,
     OTHER_KEY: ({ activation_type, activated_by, ...key }) =>
-      `${activation_type === 'domain' ? 'Diese Website' : 'Dieser Platz'} kam über einen anderen Schlüssel (${activated_by === null ? 'den Hauptschlüssel' : `Schlüssel ${activated_by}`}), und ${keyName(key)} gibt nur frei, was über ihn kam`,
+      `${activation_type === 'domain' ? 'Diese Website' : 'Dieser Platz'} wurde mit einem anderen Schlüssel aktiviert (${activated_by === null ? 'dem Hauptschlüssel' : `Schlüssel ${activated_by}`}), und ${keyName(key)} gibt nur Plätze frei, die mit ihm belegt wurden`,
     SLOTS_FULL: ({ license_status, activation_limit, key, place }) =>
       license_status === 'active'
         ? `${allSlots(activation_limit)} belegt${key ? `; belegte Plätze von ${keyName(key)}: ${key.activations_used} von ${key.activation_limit}` : ''}${why(place)}`
@@ -179,7 +179,7 @@ export const support: SupportTexts = {
     SLOT_FREE: ({ free_site, request }) =>
       `${slotThen(request)}. ${free_site ? 'Diese Website zählt jetzt nicht' : 'Jetzt ist ein Platz frei'}`,
     HELD: () =>
-      'Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testumgebung, die mit entfernt würde',
+      'Eine Datei für den Betrieb ohne Netz hält dies fest, oder eine Testsite, die mit entfernt würde',
     NOT_ACTIVATED: ({ license_status, request }) => {
       if (license_status !== 'active')
         return `${slotThen(request)}. Die Lizenz ist jetzt ${states[license_status]}`;
@@ -230,9 +230,9 @@ export const support: SupportTexts = {
         ? 'Der Kunde hat den Schlüssel bei der Aktualisierungsquelle einer anderen Erweiterung eingefügt, oder downloadurl im Update-XML nennt das falsche Produkt.'
         : 'Der Kunde hat den Schlüssel einer anderen Erweiterung eingegeben, oder die Erweiterung sendet die falsche product_id.',
     ORDER_TOO_LARGE: () =>
-      'Wenn das stimmt, bestätigen Sie es: „Bestätigen und ausführen“ auf der Seite der Bestellung.',
+      'Wenn das stimmt, bestätigen Sie es: „Bestätigen und verarbeiten“ auf der Seite der Bestellung.',
     ORDER_LINE_UNUSABLE: () =>
-      'Ordnen Sie sie einer Lizenz zu, stellen Sie eine dafür aus, oder lassen Sie es so: Die Seite „Nicht zugeordnete Zahlungen“ bietet alles drei an.',
+      'Ordnen Sie sie einer Lizenz zu, stellen Sie eine dafür aus, oder ignorieren Sie sie: Die Seite „Nicht zugeordnete Zahlungen“ bietet alles drei an.',
     COVERED_SINCE: TRY_AGAIN,
     ACTIVE_AGAIN: TRY_AGAIN,
     SLOT_FREE: TRY_AGAIN,
@@ -344,7 +344,7 @@ function until(time: string | null, next: NextPayment): string {
     return `aktiv und bis ${day(time)} bezahlt, die Verlängerung wird erwartet`;
   if (next === 'by_itself')
     return `aktiv, ${time === null ? 'unbefristet bezahlt' : `bis ${day(time)} bezahlt`} und verlängert sich von selbst`;
-  return time === null ? 'ohne Enddatum aktiv' : `bis ${day(time)} aktiv`;
+  return time === null ? 'unbefristet aktiv' : `bis ${day(time)} aktiv`;
 }
 
 function failed(time: string | null): string {
@@ -467,8 +467,8 @@ function slotThen({ outcome, identifier }: RequestFacts): string {
 function why(place: SitePlace | null): string {
   if (place === null) return '';
   return 'site' in place
-    ? `. Es ist eine Staging-Website. Sie zählt nicht, sobald eine andere Website von ${place.site} aktiviert ist`
-    : `. Es ist eine ${place.kind === 'staging' ? 'Staging-Website' : 'lokale Website'}, aber ${place.free_sites} Websites zählen schon nicht, mehr erlaubt diese Lizenz nicht`;
+    ? `. Es ist eine Testsite. Sie zählt nicht, sobald eine andere Website von ${place.site} aktiviert ist`
+    : `. Es ist eine ${place.kind === 'staging' ? 'Testsite' : 'lokale Website'}, aber ${place.free_sites} Websites zählen schon nicht, mehr erlaubt diese Lizenz nicht`;
 }
 
 function freeSites({ site, free, holders }: StateFacts['FREE_SITES']['sites'][number]): string {

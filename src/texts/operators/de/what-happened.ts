@@ -12,7 +12,7 @@ export const whatHappened: Translated<typeof en> = {
       case 'download':
         return `Update${key} abgelehnt`;
       case 'check':
-        return `Gefragt, ob ein Download${key} erlaubt ist, und verneint`;
+        return `Abfrage vor dem Download${key} abgelehnt`;
       case 'activate':
         return `Hinzufügen von ${it}${key} abgelehnt`;
       case 'deactivate':
@@ -22,20 +22,19 @@ export const whatHappened: Translated<typeof en> = {
       case 'token':
         return `Datei für den Betrieb ohne Netz${key} abgelehnt`;
       case 'updates':
-        return `Frage nach Updates${key} abgelehnt`;
+        return `Suche nach Updates${key} abgelehnt`;
     }
   },
   refused: ({ what, because }) => `${what}: ${because}`,
   succeeded: ({ endpoint, version, identifier }) => {
     const which = version === null ? 'Eine Version' : `Version ${version}`;
-    if (endpoint === 'check')
-      return `${which} darf heruntergeladen werden, wurde einem Programm geantwortet.`;
+    if (endpoint === 'check') return `Ein Programm hat gefragt: ${which} darf heruntergeladen werden.`;
     return endpoint === 'download'
       ? `${which} gesendet.`
       : `Angenommen${identifier ? `: ${identifier}` : ''}.`;
   },
   repeated: (count, since) => `${count}-mal seit ${since}.`,
-  worksAgain: (since) => `Geht wieder seit ${since}.`,
+  worksAgain: (since) => `Funktioniert wieder seit ${since}.`,
   mistyped: 'Der Schlüssel ist vertippt',
   rateLimited: 'Zu viele Anfragen von dieser Adresse. Je Minute wird nur die erste aufgezeichnet',
   near: (seen, hint, slip) => `Er endet auf ${seen}, der dieser Lizenz auf ${hint}: ${slip}.`,

@@ -7,7 +7,7 @@ import type { Translated } from '../../translated';
 export const worksNow: Translated<typeof en> = {
   summary: (state, code, status) => {
     if (state === 'fine') return 'alles in Ordnung';
-    if (state === 'again') return 'es ging nicht und geht wieder';
+    if (state === 'again') return 'funktioniert wieder';
     return status === null ? (SUMMARY[code ?? ''] ?? 'abgelehnt') : states[status];
   },
   sameReason: (activationType, used) =>
@@ -24,7 +24,7 @@ export const worksNow: Translated<typeof en> = {
       : `Seitdem ${count === 1 ? 'wurde 1 Update' : `wurden ${isMore ? 'mindestens ' : ''}${written} Updates`} abgelehnt.`,
   stopped: (day, actor, reason) =>
     `Seit dem ${day}${actor === null ? '' : `, durch ${actor}`}${reason === null ? '' : `: „${reason}“`}${endsSentence(reason) ? '' : '.'}`,
-  updatesAgain: (since) => `Updates funktionieren wieder seit ${since}.`,
+  updatesAgain: (since) => `Updates funktionieren seit ${since} wieder.`,
   refusedBefore: (count, written, last) =>
     count === 1
       ? `Davor 1 Ablehnung, ${last}. Der Kunde kann es noch einmal versuchen.`

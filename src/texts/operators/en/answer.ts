@@ -9,10 +9,10 @@ export const answer = {
   body: 'Text',
   send: 'Send the mail',
   busy: 'Sending...',
-  check: 'Show it again',
+  check: 'Update the preview',
   open: 'Send it by mail…',
   off: (why: string) => `It cannot be sent from here. ${why}`,
   empty: 'Please type a subject and a text.',
   noKeySecret:
-    'There is a licence key in the text, and this service cannot keep it sealed until the mail is sent. Leave the key out.',
+    'The text contains a licence key, and this service cannot store it encrypted until the mail is sent. Leave the key out.',
 };

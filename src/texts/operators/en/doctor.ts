@@ -33,7 +33,7 @@ function needs({ instances, needed }: Connections): string {
 
 function noConnection({ needed, setting }: Connections) {
   return {
-    why: 'When none is free, requests are answered 503, and the site beside it fails too.',
+    why: 'If none is free, requests are answered 503, and the site next to it also fails.',
     remedy: `Raise ${setting} to ${Math.max(100, 2 * needed)} or more, lower LICENSING_DATABASE_CONNECTIONS, or run fewer instances.`,
   };
 }
@@ -75,12 +75,12 @@ export const doctor = {
   or: 'or',
   key: 'key',
   mode: 'mode',
-  nothingKnown: 'Nothing is known of it, neither good nor bad.',
+  nothingKnown: 'Nothing is known about it, neither good nor bad.',
   /** addresses of the former system */
   formerly: {
     notAsked: {
       what: 'The addresses of the former system (LICENSING_FORMERLY) were not asked.',
-      remedy: 'licensing doctor --url https://YOUR.SITE asks each once.',
+      remedy: 'licensing doctor --url https://YOUR.SITE asks each of them.',
     },
     answers: (host: string, names: string) => `${host} answers ${names}.`,
     /** @param status the status of a different answer; undefined: no answer, and `said` has the reason */
@@ -197,7 +197,7 @@ export const doctor = {
     why: `${why} The site's PHP mostly runs as that user: a hole in any extension of the site is enough.`,
     remedy,
   }),
-  filesClosed: (files: string) => `Not readable for everybody: ${files}.`,
+  filesClosed: (files: string) => `Not readable by every user: ${files}.`,
   settingOverridden: (names: string, file: string): DoctorWords => ({
     what: `The environment sets ${names} otherwise than ${file}, and goes first.`,
     why: 'This command may work with other settings than the service does.',
@@ -205,11 +205,11 @@ export const doctor = {
   }),
   unknownSetting: (text: string): DoctorWords => ({
     what: text,
-    why: 'What it was meant to set has its default value.',
+    why: 'The setting that was meant has its default value.',
     remedy: 'Correct its name, or remove it.',
   }),
   proxiesEverybody: (named: string): DoctorWords => ({
-    what: `LICENSING_TRUSTED_PROXIES trusts everybody (${named}).`,
+    what: `LICENSING_TRUSTED_PROXIES trusts every address (${named}).`,
     why: 'Any client can name any address as its own, and so escape the rate limit.',
     remedy: 'Name the proxies alone; 127.0.0.0/8,::1 for nginx on this machine.',
   }),
@@ -240,7 +240,7 @@ export const doctor = {
   }),
   tablesMissing: (names: string): DoctorWords => ({
     what: `There is no table ${names}.`,
-    why: 'Whatever needs it fails.',
+    why: 'Requests that need it fail.',
     remedy: 'Restore it from a backup (docs/backup.md).',
   }),
   schemaOld: (names: string): DoctorWords => ({
@@ -252,7 +252,7 @@ export const doctor = {
   otherPrefix: (hasTables: boolean, own: string, others: string, prefixes: string[]): DoctorWords => ({
     what: `${hasTables ? `The tables named ${own} are empty` : `There are no tables named ${own}`}, and there are ${others} in the same database.`,
     why: 'If those are the ones with the licences, every key is unknown to this service.',
-    remedy: `${prefixes.map((prefix) => (prefix === '' ? 'LICENSING_DATABASE_URL, without LICENSING_TABLE_PREFIX and LICENSING_JOOMLA_ROOT,' : `LICENSING_TABLE_PREFIX=${prefix}`)).join(' or ')} in .env, then start again. Or, for a new shop beside the other: ${hasTables ? 'licensing product add' : 'a LICENSING_TABLE_PREFIX of its own, and licensing migrate'}.`,
+    remedy: `${prefixes.map((prefix) => (prefix === '' ? 'LICENSING_DATABASE_URL, without LICENSING_TABLE_PREFIX and LICENSING_JOOMLA_ROOT,' : `LICENSING_TABLE_PREFIX=${prefix}`)).join(' or ')} in .env, then start again. Or, for a new shop next to the other: ${hasTables ? 'licensing product add' : 'a LICENSING_TABLE_PREFIX of its own, and licensing migrate'}.`,
   }),
   tableEngine: (names: string, remedy: string): DoctorWords => ({
     what: `Not in InnoDB: ${names}.`,
@@ -321,7 +321,7 @@ export const doctor = {
   }),
   sealedDamaged: (ids: string): DoctorWords => ({
     what: `Sealed keys are damaged: licences ${ids}.`,
-    why: '"license reveal" cannot show them. The keys themselves go on working.',
+    why: '"license reveal" cannot show them. The keys themselves still work.',
     remedy:
       'Restore the column key_sealed of these rows of license_keys; or licensing license rekey ID --key-id KEY_ID, and tell the customer.',
   }),
@@ -346,7 +346,7 @@ export const doctor = {
   },
   mailText: (fault: string): DoctorWords => ({
     what: fault,
-    why: 'The text that comes with this program is sent instead.',
+    why: 'The standard text is sent instead.',
     remedy: 'Correct the file (docs/mail.md); a restart is not needed.',
   }),
   mailWorks: (described: string, source: string) =>
@@ -370,7 +370,7 @@ export const doctor = {
   nodes,
   nodesMissing: (seen: SeenNode[]): DoctorWords => ({
     what: nodes(seen),
-    why: 'If the one in use fails, fewer are left to go on with, or none.',
+    why: 'If the one in use fails, fewer servers are left, or none.',
     remedy:
       'Start those that cannot be used, and look into their logs; docs/cluster.md says how a node comes back.',
   }),
@@ -382,7 +382,7 @@ export const doctor = {
   }),
   clusterUnlisted: (size: number, listed: number): DoctorWords => ({
     what: `${cluster(size)} LICENSING_DATABASE_URL names ${listed} of them.`,
-    why: 'The service cannot go on with a node that it does not know.',
+    why: 'The service cannot switch to a node that it does not know.',
     remedy:
       'List all nodes, in the same order for every instance: mysql://user:password@host1,host2,host3/database',
   }),
@@ -404,7 +404,7 @@ export const doctor = {
         : '"licensing order list --waiting" says what each waits for, and "licensing shop map SHOP SKU --plan ID" maps an article.',
   }),
   ordersWithoutAddress: (count: number): DoctorWords => ({
-    what: `${countOf(count, 'paid order has', 'paid orders have')} no e-mail address: no key was sent.`,
+    what: `${countOf(count, 'paid order has', 'paid orders have')} no e-mail address, so no key was sent.`,
     why: 'Customers paid, and have no key.',
     remedy:
       '"licensing order list --without-address" lists them. An address sends the key: licensing order set-customer ID EMAIL',
@@ -420,31 +420,31 @@ export const doctor = {
     remedy: `Give it the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
   }),
   receiverRefuses: (shop: string, count: number): DoctorWords => ({
-    what: `${shop}: ${countOf(count, 'message was', 'messages were')} refused for the signature, none was taken: is it the secret of another address?`,
-    why: 'What they tell of payments and refunds has not happened to any licence.',
+    what: `${shop}: ${countOf(count, 'message was', 'messages were')} refused for a wrong secret, none was accepted: is it the secret of another address?`,
+    why: 'Their payments and refunds did not change any licence.',
     remedy: `Compare it with the secret that the sender shows for this address: licensing shop edit ${shop} --secret-file FILE`,
   }),
   keysNotMailed: (shops: string): DoctorWords => ({
     what: `Mail is not set up, and the orders of ${shops} are to be mailed their keys.`,
-    why: 'Who pays there gets no key.',
+    why: 'Customers who pay there get no key.',
     remedy:
       'Set mail up (docs/mail.md). If the shop hands the keys out itself: licensing shop edit NAME --mail none',
   }),
   messagesUnmatched: (shop: string, count: number): DoctorWords => ({
-    what: `${countOf(count, 'event', 'events')} of ${shop} ${count === 1 ? 'is' : 'are'} about money, and belong${count === 1 ? 's' : ''} to no order, line or payment that is known.`,
+    what: `${countOf(count, 'payment', 'payments')} of ${shop} ${count === 1 ? 'matches' : 'match'} no order.`,
     why: 'A renewal, a change or a refund may be of an order from before the shop was set up: its licence stays as it is.',
     remedy: `"licensing unmatched list --shop ${shop}" lists them. Then, for each: licensing unmatched assign ID --license ID, or issue, or leave (docs/shop-waiting.md).`,
   }),
   catchUpFailed: (shop: string, why: string | undefined, last: string | undefined): DoctorWords => ({
     what: `${shop} could not be caught up${why === undefined ? '' : `: ${describeStored(failures.catchUp, why)}`}. It last was: ${last ?? 'never'}.`,
-    why: 'What it told while this service did not hear it has not happened to any licence.',
+    why: 'Missed payments and refunds did not change any licence.',
     remedy: `Try it: licensing shop catch-up ${shop} (docs/shop-catch-up.md)`,
   }),
   caughtUp: (shops: { name: string; last: string | undefined }[]) =>
     `Last caught up: ${shops.map(({ name, last }) => `${name} (${last ?? 'not yet'})`).join(', ')}.`,
   /** @param help a command */
   catchUpNot: (shops: { name: string; state: CatchUpLack }[], help: string | undefined) =>
-    `What these told while this service did not hear cannot be caught up: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` To change that: ${help}.`}`,
+    `Missed messages of these shops cannot be caught up: ${shops.map(({ name, state }) => `${name} (${CATCH_UP_LACKS[state]})`).join(', ')}.${help === undefined ? '' : ` To change that: ${help}.`}`,
   paymentsFailUntold: (shops: string): DoctorWords => ({
     what: `Payments of subscriptions failed, and customers are not mailed where to pay: ${shops}.`,
     why: 'Most of these subscriptions end although their customers want to keep them.',
@@ -452,12 +452,12 @@ export const doctor = {
   }),
   messagesRefused: (shop: string, count: number): DoctorWords => ({
     what: `${countOf(count, 'message', 'messages')} of ${shop} in the last week could not be read or stored.`,
-    why: 'What they tell has not happened to any licence.',
+    why: 'They did not change any licence.',
     remedy: `"licensing shop messages ${shop}" lists them with the reason. WooCommerce sends an error instead of the order when the user who owns its webhook was deleted: save the webhook there again.`,
   }),
   receiverSecret: (names: string): DoctorWords => ({
-    what: `The secret of these receivers cannot be opened: ${names}.`,
-    why: 'LICENSING_KEY_SECRET is not set, or is another than the one that sealed them. Their messages are refused.',
+    what: `The secret of these shops cannot be opened: ${names}.`,
+    why: 'LICENSING_KEY_SECRET is not set, or differs from the one that sealed them. Their messages are refused.',
     remedy:
       'Set the one they were added with, or give each its secret again: licensing shop edit NAME --secret-file FILE',
   }),
@@ -467,7 +467,7 @@ export const doctor = {
     remedy: `As root, with the user the service runs as: ${command}; or correct LICENSING_PACKAGES_DIR.`,
   }),
   packagesAccessUnknown: (folder: string): DoctorWords => ({
-    what: `Whether the service may read and write ${folder} cannot be told as root, who may do everything.`,
+    what: `As root, who may do everything, the doctor cannot check whether the service may read and write ${folder}.`,
     remedy: 'Run this as the user the service runs as: sudo -u USER licensing doctor',
   }),
   packagesUnreadable: (folder: string, user: string, answer: string): DoctorWords => ({
@@ -558,7 +558,7 @@ export const doctor = {
     remedy: 'licensing doctor --url https://YOUR.SITE',
   },
   socketUnknown: (name: string, socket: string): DoctorWords => ({
-    what: `Whether ${name} answers on ${socket} cannot be told: this user may not connect to it.`,
+    what: `The doctor cannot check whether ${name} answers on ${socket}: this user may not connect to it.`,
     remedy: 'Run this as the user the service runs as: sudo -u USER licensing doctor',
   }),
   socketFault: (name: string, socket: string, fault: string): DoctorWords => ({
@@ -605,7 +605,7 @@ export const doctor = {
     remedy: `As root: chgrp ${group} ${path} && chmod g+x ${path}; then: licensing doctor`,
   }),
   xmlAccessUnknown: (folder: string): DoctorWords => ({
-    what: `Whether the service may write to ${folder} cannot be told as root, who may do everything.`,
+    what: `As root, who may do everything, the doctor cannot check whether the service may write to ${folder}.`,
     remedy: 'Run this as the user the service runs as: sudo -u USER licensing doctor',
   }),
   xmlAccess: (folder: string) => `This user may write to ${folder}.`,
@@ -648,7 +648,7 @@ export const doctor = {
     unserved(`${address} cannot be reached: ${said}.`, place),
   webhooksShut: {
     what: 'LICENSING_KEY_SECRET is not set, and there are webhooks: none is sent.',
-    why: 'Their secrets are sealed with it. What they are to be told waits.',
+    why: 'Their secrets are sealed with it. Their events wait.',
     remedy: 'Bring the secret back from the backup of .env.',
   },
   webhookSecret: (name: string, id: number): DoctorWords => ({
@@ -665,10 +665,10 @@ export const doctor = {
     isMore: boolean,
   ): DoctorWords => ({
     what: `${name} was stopped on ${since}: ${isGone ? 'it answered 410 Gone' : 'it failed for days'}.`,
-    why: `It is told of nothing. Waiting deliveries: ${waiting}${isMore ? ' or more' : ''}.`,
+    why: `It is no longer notified. Waiting deliveries: ${waiting}${isMore ? ' or more' : ''}.`,
     remedy: `"licensing webhook deliveries ${id} --waiting" shows the answers; then: licensing webhook enable ${id}`,
   }),
-  webhooks: (count: number) => `Webhooks go to ${countOf(count, 'receiver')}.`,
+  webhooks: (count: number) => `Webhooks go to ${countOf(count, 'address', 'addresses')}.`,
 };
 
 const CATCH_UP_LACKS: Record<CatchUpLack, string> = {

@@ -20,10 +20,10 @@ export const history = {
   cancelled: 'Cancelled',
   renewed: (until: string, before: string) => `Renewed: ends ${until}, before ${before}`,
   endSet: (until: string, before: string) => `Ends ${until}, before ${before}`,
-  renewsItself: (until: string) => `Renews itself: paid until ${until}`,
-  renewsNoMore: (until: string) => `Renews itself no more: ends ${until}`,
+  renewsItself: (until: string) => `Renews automatically: paid until ${until}`,
+  renewsNoMore: (until: string) => `No longer renews automatically: ends ${until}`,
   paymentFailed: (on: string, mailed: boolean) =>
-    `A payment failed on ${on}${mailed ? ', the customer is mailed where to pay' : ''}`,
+    `A payment failed on ${on}${mailed ? ', and the customer gets a mail with the payment page' : ''}`,
   revived: (until: string) => `Renewed and active again: ends ${until}`,
   limit: (before: string, after: string) => `Slots ${before} → ${after}`,
   plan: (before: string, after: string) => `Plan ${before} → ${after}`,
@@ -37,18 +37,18 @@ export const history = {
   keyEnds: (before: string, after: string) => `ends ${before} → ${after}`,
   withLicense: 'with the licence',
   keyEnded: (hint: string) => `Key ${hint} ended`,
-  rekeyed: (after: string, before: string) => `New key ${after} in the place of ${before}`,
+  rekeyed: (after: string, before: string) => `New key ${after} replaces ${before}`,
   overlap: (until: string) => `the old one works until ${until}`,
   revealed: 'Key shown',
   answered: (to: string) => `Answer mailed${to && ` to ${to}`}`,
-  notified: (version: string) => `Customer told of the security release ${version}`,
+  notified: (version: string) => `Customer notified about the security release ${version}`,
   activated: (type: string, name: string) => `${capitalized(thing(type).one)} added${name && `: ${name}`}`,
   activatedFree: (type: string, name: string) =>
     `${capitalized(thing(type).one)} added, takes no slot${name && `: ${name}`}`,
   renamed: (type: string, name: string, before: string, after: string) =>
     `${capitalized(thing(type).one)} ${name} named ${after}, before ${before}`,
   freed: (type: string, name: string) =>
-    `${capitalized(thing(type).one)} takes no slot any more${name && `: ${name}`}`,
+    `${capitalized(thing(type).one)} no longer takes a slot${name && `: ${name}`}`,
   held: (type: string, name: string, until: string) =>
     `File for use without network${name && `: ${name}`}, ${thing(type).one} held until ${until}`,
   deactivated: (type: string, name: string) =>

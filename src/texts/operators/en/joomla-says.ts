@@ -21,12 +21,12 @@ export const joomlaSays: JoomlaTexts = {
     says: 'Error connecting to the server: 400',
     means:
       'No key arrived: the download address is redirected or has a "#". Or an invisible character was pasted with the key.',
-    todo: 'If a refusal is recorded, check the address in the update XML. If none is, the customer types the last characters of the key by hand. With licensing.conf, nginx removes an invisible character.',
+    todo: 'If a refusal is recorded, check the address in the update XML. If no refusal is recorded, the customer types the last characters of the key by hand. With licensing.conf, nginx removes an invisible character.',
   },
   STATUS_403: {
     says: 'Error connecting to the server: 403',
     means: 'Refused: the key is unknown, or the licence has ended, is not active or is for another product.',
-    todo: 'Search for the customer’s key or e-mail: the licence says which of them it is.',
+    todo: 'Search for the customer’s key or e-mail: the page of the licence shows the cause.',
   },
   STATUS_404: {
     says: 'Error connecting to the server: 404',
@@ -73,7 +73,7 @@ export const joomlaSays: JoomlaTexts = {
   },
   NO_CHECKSUM: {
     says: 'This extension does not provide a checksum',
-    means: 'The update XML has no checksum. The update is installed all the same.',
+    means: 'The update XML has no checksum. The update is installed anyway.',
     todo: 'Nothing is broken. An XML that this service writes has a checksum.',
   },
   OUT_OF_MEMORY: {

@@ -5,7 +5,7 @@ export const needsYou = {
   notOffered: (product: string, version: string) =>
     `${product} ${version} is published, but customers’ sites are not offered it.`,
   refused: (count: number, written: string, more: boolean) =>
-    `${more ? 'More than ' : ''}${written} ${count === 1 ? 'licence that was refused in the last 7 days would' : 'licences that were refused in the last 7 days would'} be refused now.`,
+    `${more ? 'More than ' : ''}${written} ${count === 1 ? 'licence gets' : 'licences get'} no updates or no new sites at present.`,
   byCode: {
     EXPIRED: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} expired`,
     SUSPENDED: (count, written) => `${written} ${count === 1 ? 'is' : 'are'} suspended`,
@@ -14,11 +14,11 @@ export const needsYou = {
     SLOTS_FULL: (count, written) => `${written} ${count === 1 ? 'has' : 'have'} no free slot`,
   } satisfies Record<RefusingCode, (count: number, written: string) => string>,
   failed: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'order' : 'orders'} could not be processed, and ${count === 1 ? 'is' : 'are'} tried again.`,
+    `${written} ${count === 1 ? 'order' : 'orders'} could not be processed. The service tries again.`,
   orders: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'order waits' : 'orders wait'}: paid, and no licence yet.`,
+    `${written} ${count === 1 ? 'order is' : 'orders are'} paid and ${count === 1 ? 'has' : 'have'} no licence yet.`,
   without_address: (count: number, written: string) =>
-    `${written} paid ${count === 1 ? 'order has' : 'orders have'} no e-mail address: no key was sent.`,
+    `${written} paid ${count === 1 ? 'order has' : 'orders have'} no e-mail address, so no key was sent.`,
   unmatched: (count: number, written: string) =>
     `${written} ${count === 1 ? 'payment matches' : 'payments match'} no order.`,
   disputed: (count: number, written: string) =>
@@ -30,7 +30,7 @@ export const needsYou = {
   mails: (count: number, written: string) =>
     `${written} ${count === 1 ? 'mail was' : 'mails were'} not delivered.`,
   webhooks: (count: number, written: string) =>
-    `${written} ${count === 1 ? 'receiver of webhooks was' : 'receivers of webhooks were'} stopped.`,
+    `${written} ${count === 1 ? 'webhook is' : 'webhooks are'} switched off: the other side accepts nothing.`,
   reasons: {
     LICENSE_NOT_FOUND: 'Unknown or mistyped key',
     LICENSE_EXPIRED: 'Licence expired',

@@ -12,7 +12,7 @@ export const releases = {
   offer: {
     title: 'What do sites get?',
     lookedAt: (time: string) => `looked at ${time}`,
-    download: (version: string) => `A download gives ${version}.`,
+    download: (version: string) => `Customers download ${version}.`,
     clubTitle: 'What do customers of this club download?',
     nothingPublished: 'nothing published yet',
     noDownload: 'Customers cannot download anything: no version is published.',
@@ -20,15 +20,16 @@ export const releases = {
     offersNothing: 'Joomla offers nothing.',
     offersUnknown: (version: string) => `It cannot be checked whether Joomla offers ${version}.`,
     offersNot: (version: string) => `Joomla does not offer ${version}.`,
-    heldBack: 'A withdrawn version holds lower ones back: sites would go back.',
+    heldBack:
+      'Joomla offers no version below a withdrawn one, because sites would go back to an older version.',
     stale: (version: string) => `Joomla offers ${version}: the update XML lacks the latest change.`,
     staleNothing: 'Joomla offers nothing: the update XML lacks the latest change.',
     missing: 'The update XML is not where it should be, so Joomla offers nothing.',
     elsewhere: (file: string) => `The file ${file}, whose address is not known here.`,
-    impossible: 'The update XML cannot be made.',
-    noElement: 'Joomla is offered nothing: the product has no element, by which Joomla finds the extension.',
-    noAddress: 'Joomla is offered nothing: this service does not know its public address.',
-    asking: 'Its address is being asked. Look again in a few seconds.',
+    impossible: 'The update XML cannot be written.',
+    noElement: 'Joomla offers nothing: the product has no element, and Joomla finds the extension by it.',
+    noAddress: 'Joomla offers nothing: this service does not know its public address.',
+    asking: 'The address is being checked. Look again in a few seconds.',
     silent: (url: string) =>
       `The file is right, but ${url} does not answer. Check that the web server runs and serves this folder: “licensing nginx” prints the lines.`,
     refuses: (url: string, status: string) =>
@@ -36,10 +37,10 @@ export const releases = {
     setElement: 'Set the element',
     setAddress: 'Enter the address of your site',
     get: 'Download the update XML',
-    put: 'and put it at this address.',
+    put: 'and place it at this address.',
     /** before the reason */
-    why: 'The service says:',
-    notThere: (file: string) => `${file} is not there, or cannot be read.`,
+    why: 'Reason:',
+    notThere: (file: string) => `${file} is missing or cannot be read.`,
     differs: (file: string) => `${file} does not offer what is published now.`,
     writeAgain: 'Write it again',
     writing: 'Writing...',
@@ -71,23 +72,23 @@ export const releases = {
   csvName: 'versions.csv',
   add: 'New version',
   publish: 'Publish',
-  withdraw: 'Withdraw...',
+  withdraw: 'Withdraw…',
   form: {
     title: (product: string) => `New version of ${product}`,
     file: 'Package (.zip)',
-    fileHint: (size: string) => `Up to ${size}. It can never be changed once it is published.`,
+    fileHint: (size: string) => `Up to ${size}. After publishing, it cannot be changed.`,
     version: 'Version',
-    versionHint: 'Empty: as the package’s manifest says.',
+    versionHint: 'Empty: as in the package’s manifest.',
     changelog: 'What is new',
     changelogHint:
-      'Customers read this, and Joomla shows it. One change a line; fix:, add: or security: at its beginning sorts it.',
+      'Customers read this, and Joomla shows it. One change per line. Begin a line with fix:, add: or security: to sort it.',
     then: 'Then',
     now: 'Publish it: customers get it at once',
     draft: 'Keep it as a draft: customers do not see it',
     submit: 'Publish',
     submitDraft: 'Keep as a draft',
-    unchecked: 'Publish it all the same',
-    uncheckedHint: 'A published package never changes: what it lacks comes with the next version.',
+    unchecked: 'Publish it anyway',
+    uncheckedHint: 'A published package never changes. You can correct it only with the next version.',
     newServer: 'Publish it with the other update server',
     newServerHint:
       'Joomla keeps the Download Key by this address. Up to 5.3.0, a site that installs this version loses its key and gets no further update until it is entered again.',
@@ -95,15 +96,15 @@ export const releases = {
       'Sites that install this version ask the address in the package for the next one. A published package never changes.',
   },
   refused: {
-    otherVersion: (inside: string, typed: string) => `The package says ${inside}, you typed ${typed}.`,
+    otherVersion: (inside: string, typed: string) => `The package has version ${inside}, you typed ${typed}.`,
     noVersion: (typed: string) =>
       `The package’s manifest has no version that Joomla knows${typed === '' ? '' : `, you typed ${typed}`}. Write <version>${typed || '1.0.0'}</version>, without blanks.`,
     otherElement: (inside: string, element: string) =>
-      `The package is that of ${inside}, the product’s element is ${element}. Joomla would not update the one by the other.`,
+      `The package belongs to ${inside}, and the product’s element is ${element}. Joomla would not update one with the other.`,
     otherServer:
       'The package names another update server than the version before. Pack it again with the earlier address, or allow it below.',
     foreignServer: (named: string, url: string) =>
-      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. If this is a former address of yours, have it named on the server.`,
+      `The package sends sites to ${named} for updates, and your update XML is at ${url}. Put your address into the manifest and pack it again, or allow it below. If it is one of your former addresses, have it added on the server.`,
     malformed: (path: string, fault: string) =>
       `The package’s manifest is not well-formed XML: ${path}: ${fault}. Correct it and pack it again.`,
     lacks: (paths: string[], joomla: string | undefined) =>
@@ -150,17 +151,17 @@ export const releases = {
   } satisfies Record<Remark['code'], (...facts: string[]) => string>,
   publishPage: {
     title: (version: string) => `Publish ${version}?`,
-    download: (version: string) => `From then on a download gives ${version}.`,
+    download: (version: string) => `Customers then get ${version}.`,
     stays: (version: string, latest: string) =>
-      `Customers can download ${version}. A download without a version gives ${latest}, as before.`,
-    never: 'Its package can never be changed.',
+      `Customers can download ${version}. A download without a version still gives ${latest}.`,
+    never: 'The package cannot be changed after that.',
     submit: (version: string) => `Publish ${version}`,
     busy: 'Publishing...',
   },
   rollout: {
     title: (version: string) => `Roll out ${version}`,
     panel: (version: string) => `Rollout of ${version}`,
-    link: 'Roll out...',
+    link: 'Roll out…',
     badge: (percent: string) => `to ${percent} %`,
     since: (day: string) => `published ${day}`,
     all: (version: string) => `All sites get ${version}.`,
@@ -171,30 +172,30 @@ export const releases = {
     downloads: 'Downloads since then',
     refusals: 'Refused since then',
     to: (percent: string) => `${percent} %`,
-    raise: (percent: string) => (percent === '100' ? 'Offer it to everyone' : `Offer it to ${percent} %`),
-    stop: 'Stop...',
-    hint: 'No site loses the version when the share grows. “Stop” withdraws the version.',
+    raise: (percent: string) => (percent === '100' ? 'Raise to all sites' : `Raise to ${percent} %`),
+    stop: 'Stop…',
+    hint: 'You can only raise the share. “Stop” withdraws the version.',
     field: 'Offer it to',
-    option: (percent: string) => (percent === '100' ? 'everybody' : `${percent} % of the addresses`),
-    fieldHint: 'The share can be raised later. It needs nginx.',
+    option: (percent: string) => (percent === '100' ? 'all sites' : `${percent} % of the sites`),
+    fieldHint: 'You can raise the share later. This needs nginx.',
     onlyAll:
-      'All sites are offered it. Only nginx, with its present files, can offer it to a part of the sites first.',
+      'All sites get it. Only nginx, with its present files, can offer it to a part of the sites first.',
     refused: {
       newer: (version: string) =>
-        `These addresses are offered ${version}, which is newer. Nothing was changed. Offer ${version} to more addresses instead, or withdraw it.`,
+        `These sites get ${version}, which is newer. Nothing was changed. Raise the share of ${version} instead, or withdraw it.`,
       noAddress:
         'The address of the update XML is not known, so no share of the sites can be offered the version. Enter the address of your site under Settings, and let nginx serve the update XMLs.',
       silent: (url: string) =>
         `${url} does not answer, so it is not known whether nginx or Apache serves it. Only nginx can offer a version to a share of the sites.`,
       apache: (url: string) =>
-        `${url} is served by Apache, which cannot offer a version to a share of the sites. Offer it to everybody, or let nginx serve the update XML.`,
+        `${url} is served by Apache, which cannot offer a version to a share of the sites. Offer it to all sites, or let nginx serve the update XML.`,
       nginx: (url: string) =>
         `${url} would give every site the same: nginx has to have the present files. “licensing nginx” prints them. Neither Apache nor a panel’s static files can do it.`,
     },
   },
   changes,
   preview: {
-    title: 'As Joomla will show it',
+    title: 'How will Joomla show it?',
     hint: 'A line that begins with security:, fix:, add:, change:, remove:, language: or note: goes into the list of that name.',
     /** Joomla's own texts */
     lists: {
@@ -210,47 +211,47 @@ export const releases = {
   security: {
     field: 'It closes a security hole',
     fieldHint:
-      'Lines of the changelog that begin with “security:” stand first where customers read it. You can then tell the customers by mail.',
+      'Customers see lines that begin with “security:” first. After publishing, you can notify the customers by mail.',
     badge: 'Security release',
-    title: (version: string) => `${version} is a security release`,
+    title: (version: string) => `${version} closes a security hole.`,
     behindOf: (behind: string, counted: string) =>
-      `${behind} of ${counted} sites that told their version still run an older one`,
-    tell: 'Tell the customers...',
+      `${behind} of ${counted} sites that reported their version still run an older one`,
+    tell: 'Notify the customers…',
     told: (at: string) => `The customers were notified: ${at}.`,
   },
   notifyPage: {
-    title: (version: string) => `Tell the customers of ${version}?`,
+    title: (version: string) => `Notify the customers about ${version}?`,
     count: (mails: number, shown: string) =>
       mails === 1 ? '1 mail will be sent.' : `${shown} mails will be sent.`,
     whom: (version: string) =>
-      `Customers whose licence covers ${version} get it, if a site of theirs told an older version or no site told any. Each gets one mail in their language, however many licences they have.`,
-    once: 'It is sent once for this version. What is sent cannot be taken back.',
-    pace: 'At most 300 mails a minute are sent. Each licence’s history says so.',
-    off: 'Mail is not set up, so nothing can be sent. The doctor says what is missing.',
+      `The mail goes to customers whose licence covers ${version} and whose sites reported an older version or none. Each customer gets one mail in their language.`,
+    once: 'You can do this once for this version. Sent mails cannot be taken back.',
+    pace: 'At most 300 mails are sent per minute. The history of each licence shows the mail.',
+    off: 'Mail is not set up, so nothing can be sent. The doctor shows what is missing.',
     told: (at: string, mails: string) => `The customers were notified: ${at}. Mails: ${mails}.`,
-    already: (version: string) => `The customers were told of ${version} already.`,
+    already: (version: string) => `The customers were already notified about ${version}.`,
     preview: 'The mail',
-    sites: 'Who runs what',
+    sites: 'Sites and their versions',
     submit: (mails: number, shown: string) => (mails === 1 ? 'Send 1 mail' : `Send ${shown} mails`),
     busy: 'Queueing the mails...',
   },
   editPage: {
     title: (version: string) => `Edit ${version}`,
     about: 'The package and the number never change.',
-    publish: (version: string) => `Publish ${version}...`,
-    withdraw: (version: string) => `Withdraw ${version}...`,
+    publish: (version: string) => `Publish ${version}…`,
+    withdraw: (version: string) => `Withdraw ${version}…`,
   },
   withdrawPage: {
     title: (version: string) => `Withdraw ${version}?`,
-    nobody: 'Nobody can download it; sites that have it keep it.',
-    draft: 'It was never published. Nobody has it.',
-    then: (version: string) => `A download gives ${version}.`,
-    nothing: 'A download gives nothing, because no other version is published.',
+    nobody: 'It can no longer be downloaded. Sites that have it keep it.',
+    draft: 'It was never published, so no site has it.',
+    then: (version: string) => `Customers then get ${version}.`,
+    nothing: 'Customers then get nothing, because no other version is published.',
     offers: (version: string) =>
-      `Joomla offers nothing below ${version} unless you allow it: sites would go back.`,
+      `Joomla offers nothing below ${version} unless you allow it, because sites would go back to an older version.`,
     offersBefore: (version: string) =>
       `Joomla offers no version for testers below ${version}. Releases stay.`,
-    same: (latest: string) => `${latest} stays what Joomla offers.`,
+    same: (latest: string) => `Joomla still offers ${latest}.`,
     number: 'The number cannot be used again.',
     allow: 'Joomla may offer lower versions',
     allowHint:

@@ -13,7 +13,7 @@ export const remedy: RemedyTexts = (step, activationType) => {
       return button('Reinstate', note, `Reinstate: ${note}`);
     }
     case 'issue':
-      return button('Issue a new licence', 'same customer and plan; it gets a key of its own');
+      return button('Issue a new licence', 'same customer and plan; it gets its own key');
     case 'remove_site':
       return button(`Choose ${thing(activationType).a} to remove`);
     case 'raise_limit':
@@ -23,12 +23,12 @@ export const remedy: RemedyTexts = (step, activationType) => {
     case 'change_plan':
       return button('Change the plan');
     case 'publish':
-      return button('Publish a version', 'until then there is nothing to download for anybody');
+      return button('Publish a version', 'until then, no customer can download anything');
     case 'restore_package':
-      return button('See what is missing', 'the doctor names the file; publishing a new version helps too');
+      return button('See what is missing', 'the doctor names the file; a new version also helps');
     case 'show_key':
       return button('Show the key that is valid now', 'send it to the customer');
     case 'add_key':
-      return button('Add a key', 'the one that was asked about has ended');
+      return button('Add a key', 'the key of this request has ended');
   }
 };

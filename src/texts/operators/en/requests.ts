@@ -31,7 +31,7 @@ export const requests = {
   license: (id: string) => `licence ${id}`,
   unknownProduct: (id: string) => `product ${id}`,
   noMatch: 'No request matches.',
-  none: 'No request is recorded yet. It will list each download and each refusal, with its reason.',
+  none: 'No request is recorded yet. Downloads and refusals will appear here, each with its reason.',
   noneOfLicense: (days: string) =>
     `No download and no refusal of this licence is recorded (records are kept for ${counted(days, 'day', 'days')}).`,
   csvName: 'requests.csv',

@@ -1,17 +1,17 @@
 /** The page of the search field. */
 export const search = {
   title: 'Find',
-  intro: 'One field finds a licence, or what was refused.',
-  field: 'What do you have?',
+  intro: 'Find a licence or a refused request.',
+  field: 'What are you looking for?',
   submit: 'Find',
   busy: 'Looking...',
   examples: 'What may be typed',
-  columns: { what: 'What', example: 'For example', finds: 'It finds' },
+  columns: { what: 'What', example: 'For example', finds: 'Finds' },
   what: {
     key: [
       'Licence key',
       '1A2B3C4D-..., or its last characters',
-      'the licence, also from a former or mistyped key',
+      'the licence, even if the key was replaced or is mistyped',
     ],
     email: ['E-mail', 'jane@example.com, or a word of it', 'the customer’s licences'],
     name: ['Name', 'Miller', 'the customer’s licences, and keys with this name'],
@@ -30,10 +30,10 @@ export const search = {
   near: 'Licences that may be meant',
   named: 'Licences named here',
   allRequests: 'All requests from there',
-  nearCaption: (count: string) => `${count} shown, the likeliest first.`,
+  nearCaption: (count: string) => `${count} shown, likeliest first.`,
   happened: 'What happened',
   answer: 'Answer for the customer',
   answerBody: 'The mail',
   nothingTyped: 'Type a key, an e-mail, an order, a site or an IP address.',
-  tooLong: 'This is too long to be anything that licences are found by.',
+  tooLong: 'This is too long. Type a key, an e-mail, an order, a site or an IP address.',
 };

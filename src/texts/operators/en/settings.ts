@@ -4,7 +4,7 @@ import { counted } from '../../case';
 /** The pages about the settings. */
 export const settings = {
   title: 'Settings',
-  about: 'What counts now. A change acts within two seconds, in every instance and in the command.',
+  about: 'A change takes effect within two seconds.',
   summary: 'The shop’s name, address and picture, the mail server, texts of mails, and limits.',
   go: 'Settings',
   change: 'Change',
@@ -12,7 +12,7 @@ export const settings = {
     shop: 'The shop',
     mail: 'Mail',
     limits: 'Limits',
-    keeping: 'Days',
+    keeping: 'Periods',
   },
   names: {
     shop_name: 'Name',
@@ -23,10 +23,10 @@ export const settings = {
     rate_window: 'Window in seconds',
     download_rate_limit: 'Downloads of a client',
     manage_rate_limit: 'Calls of a token in a minute',
-    grace_days: 'A subscription goes on for',
+    grace_days: 'A subscription continues for',
     log_days: 'Requests are kept for',
-    token_days: 'A signed answer counts for',
-    offline_days: 'An offline file counts for',
+    token_days: 'A signed answer is valid for',
+    offline_days: 'An offline file is valid for',
   },
   hints: {
     shop_name: 'On customers’ pages and below mails. Empty: the name of the Joomla site.',
@@ -39,9 +39,9 @@ export const settings = {
     download_rate_limit: 'In each window. Empty: as many as requests.',
     manage_rate_limit: 'To the operator’s API.',
     grace_days: 'Days, while its renewal is awaited. A shop may have its own.',
-    log_days: 'Days for which the access log is kept. What is older is deleted within the hour.',
+    log_days: 'Days for which the access log is kept. Older entries are deleted within an hour.',
     token_days: 'Days.',
-    offline_days: 'Days for which a file for a machine without network counts.',
+    offline_days: 'Days for which a file for a machine without network is valid.',
   },
   none: 'not set',
   source: {
@@ -50,14 +50,14 @@ export const settings = {
     default: 'default',
   },
   isGiven: (variable: string) =>
-    `${variable} is set in the environment or in the settings file, and wins. Remove it there and restart the service to change it here.`,
+    `${variable} is set in the environment or in the settings file, and takes precedence. Remove it there and restart the service to change it here.`,
   fallback: (value: string) => `Empty: ${value}.`,
   fallbackSeconds: (value: string) => `${value} s`,
   days: (count: string) => counted(count, 'day', 'days'),
   formTitle: {
     shop: 'Change the shop',
     limits: 'Change the limits',
-    keeping: 'Change the days',
+    keeping: 'Change the periods',
   },
   saving: 'Saving...',
   wrong: {
@@ -70,7 +70,7 @@ export const settings = {
   },
   picture: {
     title: 'Picture',
-    about: 'At the top of customers’ pages, beside the name.',
+    about: 'At the top of customers’ pages, next to the name.',
     alt: 'The shop’s picture',
     file: 'Picture',
     hint: 'PNG, JPEG or WebP, at most 256 KiB. It is shown 32 pixels high.',
@@ -82,7 +82,7 @@ export const settings = {
   },
   mail: {
     title: 'Mail server',
-    about: 'It is tried before it is saved: the service connects and signs in.',
+    about: 'We check the connection before we save it.',
     host: 'Server',
     hostHint: 'Such as mail.example.org. Empty: the mail settings of the Joomla site.',
     port: 'Port',
@@ -94,19 +94,18 @@ export const settings = {
     withSender: (to: string, from: string) => `${to}, sender ${from}`,
     user: 'User',
     password: 'Password',
-    passwordHint: 'It is stored sealed and never shown.',
-    passwordStays:
-      'It is stored sealed and never shown. Empty: the stored one stays, for the same server, port, encryption and user.',
+    passwordHint: 'It is stored encrypted and never shown.',
+    passwordStays: 'Empty: the stored one stays, for the same server, port, encryption and user.',
     from: 'Sender',
     fromHint: 'The e-mail address that mails come from.',
     untried: 'Save it anyway',
-    submit: 'Try and save',
-    busy: 'Trying...',
+    submit: 'Check and save',
+    busy: 'Checking...',
     /** @param why a clause @param said the mail server's own text; empty: none */
     refused: (why: string, said: string) =>
-      `Nothing was saved: ${why}.${said === '' ? '' : ` It said: “${said}”.`} To save it all the same, tick the last box and type the password again.`,
+      `Nothing was saved: ${why}.${said === '' ? '' : ` The server said: “${said}”.`} To save it anyway, tick the last box and type the password again.`,
     noKeySecret:
-      'The password cannot be saved: the service has no secret that seals it. The doctor says what to do.',
+      'The password cannot be saved: the service has no secret to encrypt it. The doctor shows what to do.',
     off: 'Mail is not set up.',
     offNoAddress: 'Mail is off: links in mails need the address of the shop.',
   },
@@ -121,17 +120,18 @@ export const settings = {
   },
   texts: {
     title: 'Texts of mails',
-    about: 'The texts that come with this program, and your own.',
+    about: 'The standard texts, and your own.',
     own: (count: number, text: string) =>
-      count === 0 ? 'Standard texts' : count === 1 ? 'One of your own.' : `${text} of your own.`,
+      count === 0 ? 'Standard texts' : count === 1 ? '1 text of your own' : `${text} texts of your own`,
     go: 'Show the texts',
     caption: 'By mail',
     columns: { name: 'Mail', language: 'Language', source: 'Text' },
-    sources: { file: 'a file of the machine', stored: 'your own', built_in: 'of this program' } as Record<
+    sources: { file: 'a file on the server', stored: 'your own', built_in: 'standard' } as Record<
       string,
       string
     >,
-    isFile: 'A file on the server has this text, and wins. Remove the file to change the text here.',
+    isFile:
+      'A file on the server has this text and takes precedence. Remove the file to change the text here.',
     text: 'Text',
     textHint: (words: string) =>
       `The subject in the first line. A line whose placeholder has no value is left out. Placeholders: ${words}`,
@@ -139,7 +139,7 @@ export const settings = {
     previewTitle: 'As a customer gets it',
     asText: 'As plain text, for mail programs without HTML',
     subject: 'Subject',
-    reset: 'Return to the text of this program',
+    reset: 'Restore the standard text',
     fault: (fault: Extract<RefusalFacts, { reason: 'mail-text' }>['fault']) => {
       switch (fault.code) {
         case 'empty':
@@ -147,14 +147,14 @@ export const settings = {
         case 'placeholder':
           return `Line ${fault.line} has ${fault.found}. This mail may have ${fault.known.join(', ')}.`;
         case 'lacks':
-          return `The text lacks ${fault.needed}, without which the mail is of no use.`;
+          return `The text lacks ${fault.needed}. Without it, the mail is of no use.`;
       }
     },
   },
   fixed: {
-    title: 'In the environment',
+    title: 'For administrators',
     about:
-      'The service needs these to start. They are changed in the environment or in the settings file, and by a restart.',
+      'The service needs these values to start. Change them in the environment or in the settings file, and restart the service.',
     caption: 'Passwords and secrets are not shown.',
     columns: { name: 'Variable', value: 'Value', source: 'From' },
     given: 'environment',

@@ -39,13 +39,13 @@ export const support: SupportTexts = {
     FREE_SITES: ({ sites, more }) =>
       sites.map(freeSites).join(' ') + (more ? ' There are more free sites.' : ''),
     NOTHING_PUBLISHED: ({ product_id, product, includes }) =>
-      `Product ${product_id} (${product}) has no published version${includes.length > 0 ? ', nor has what it includes' : ''}: there is nothing to download for anybody.`,
+      `Product ${product_id} (${product}) has no published version${includes.length > 0 ? ', nor has what it includes' : ''}: no customer can download anything.`,
     OFFER_WITHDRAWN: ({ version, latest }) =>
       `Version ${version} was withdrawn. A site that was offered it says "Invalid extension update" until it checks for updates again${latest === null ? '' : `; the latest is ${latest}`}.`,
     MAIL_NOT_DELIVERED: ({ given_up, queued_at, attempts, reason, status }) =>
-      `The mail of ${day(queued_at)} with its key ${given_up ? 'was given up' : 'has not been taken yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
+      `The mail of ${day(queued_at)} with its key ${given_up ? 'was not delivered' : 'has not been accepted yet and is tried again'}${attempts === 0 ? '' : `, after ${attempts === 1 ? 'one attempt' : `${attempts} attempts`}`}: ${notMailed(status === null ? reason : `${reason} ${status}`)}.`,
     SITES_RUN: ({ sites }) =>
-      `Installed, as the sites told: ${sites.map(({ site, version, told_at }) => `${version} on ${site} (${day(told_at)})`).join(', ')}.`,
+      `Installed, as reported by the sites: ${sites.map(({ site, version, told_at }) => `${version} on ${site} (${day(told_at)})`).join(', ')}.`,
     VALIDATED: ({ last_check_at, last_check_ip, check_count }) =>
       `Its key was last validated at ${last_check_at} from ${last_check_ip ?? 'an unknown address'}, ${check_count === 1 ? 'once' : `${check_count} times`} in all: that client has the right key.`,
     KEY_REPLACED: (facts) => askedKey(facts),
@@ -63,7 +63,7 @@ export const support: SupportTexts = {
       `Used slots of ${keyName(key)}: ${activations_used} of ${activation_limit}.`,
     // The sentence does not repeat the search text, which may be a key.
     UNKNOWN_KEY: () =>
-      "No licence has this as its id, its key or the end of it, its customer's e-mail, its order's reference or what is activated on it or was refused lately.",
+      'No licence has this id, key or end of a key. It is also not the e-mail of a customer, the reference of an order, or a site that was activated or recently refused.',
     NEAR_EMAIL: ({ license_id, customer, matched }) =>
       `No customer has exactly this e-mail. Licence ${license_id} has it ${NAMES[matched]}: ${customer}.`,
     SEVERAL_LICENSES: ({ matched, more }) => {
@@ -94,7 +94,7 @@ export const support: SupportTexts = {
     ORDER_WAITS: ({ shop, order, line, waits_for, sku, renews }) =>
       `Order ${order} of shop ${shop} waits at line ${line}: ${describeWait(failures, waits_for, (waits_for === 'unknown_order' ? renews : sku) ?? '')}.`,
     ORDER_LINE_UNUSABLE: ({ shop, order, line, problem }) =>
-      `Line ${line} of order ${order} of shop ${shop} cannot be taken as it came: ${describeWait(failures, problem)}.`,
+      `Line ${line} of order ${order} of shop ${shop} cannot be processed: ${describeWait(failures, problem)}.`,
     ORDER_TOO_LARGE: ({ shop, order }) =>
       `Order ${order} of shop ${shop} waits: it names more than 100 lines.`,
     ORDER_FAILED: ({ shop, order, reason, failed_at, retry_at }) =>
@@ -102,7 +102,7 @@ export const support: SupportTexts = {
     ORDER_ISSUED_NOTHING: ({ shop, order, event, reason }) =>
       `Order ${order} of shop ${shop} has no licence: ${NOT_ISSUED[reason] ?? `its latest event is "${event}"`}.`,
     IN_ACCESS_LOG: ({ last_at, access }, tell) =>
-      `This is activated on no licence, but stands in the access log, the last time on ${last_at}: ${tell(access.code, access.facts)}`,
+      `This is not activated on a licence, but is in the access log, last on ${last_at}: ${tell(access.code, access.facts)}`,
     ONLY_NEARBY: ({ license_id, log_days }) =>
       `No download and no refusal with the key of licence ${license_id} is recorded (records are kept for ${countOf(log_days, 'day')}). What follows came with a key that resembles it, or from a network where it is used.`,
     NOTHING_RECORDED: ({ about, license_id, ip, log_days }) => {
@@ -115,7 +115,7 @@ export const support: SupportTexts = {
       return `No download and no refusal of ${what[about]} is recorded (records are kept for ${countOf(log_days, 'day')}). If an update failed, its request did not come as far as this service, or it failed after the download.`;
     },
     CHECKED: ({ request }) =>
-      `A check by ${who(request)} was told that version ${request.version ?? '?'} may be downloaded${request.license_id === null ? '' : ` with licence ${request.license_id}`}.`,
+      `A check by ${who(request)} found that version ${request.version ?? '?'} may be downloaded${request.license_id === null ? '' : ` with licence ${request.license_id}`}.`,
     GRANTED: ({ request }) => `${granted(request)}.`,
     GRANTED_REPEATEDLY: ({ request, count }) =>
       `${granted(request)}, ${count} times. Joomla asks once for each click on Update: either several sites share that address, or the package arrived and was not installed.`,
@@ -159,7 +159,7 @@ export const support: SupportTexts = {
     WRONG_PRODUCT: ({ product, includes, asked, request: { product_id } }) =>
       `the licence is for product ${product.id} (${product.name})${includes.length > 0 ? `, which includes ${names(includes)}` : ''}, and the request was for ${asked ? `product ${asked.id} (${asked.name})` : `product ${product_id ?? '?'}`}`,
     OTHER_KEY: ({ activation_type, activated_by, ...key }) =>
-      `${activation_type === 'domain' ? 'this site' : 'it'} came by another key (${activated_by === null ? 'the main key' : `key ${activated_by}`}), and ${keyName(key)} frees only what came by it`,
+      `${activation_type === 'domain' ? 'this site' : 'it'} was activated with another key (${activated_by === null ? 'the main key' : `key ${activated_by}`}), and ${keyName(key)} frees only slots that were taken with it`,
     SLOTS_FULL: ({ license_status, activation_limit, key, place }) =>
       license_status === 'active'
         ? `${uncapitalized(allSlots(activation_limit))} in use${key ? `; used slots of ${keyName(key)}: ${key.activations_used} of ${key.activation_limit}` : ''}${why(place)}`
@@ -214,9 +214,9 @@ export const support: SupportTexts = {
       isOfDownload(endpoint)
         ? "The customer pasted the key at another extension's update site, or downloadurl in the update XML names the wrong product."
         : "The customer entered another extension's key, or the extension sends the wrong product_id.",
-    ORDER_TOO_LARGE: () => 'If that is right, confirm it: “Confirm and run” on the page of the order.',
+    ORDER_TOO_LARGE: () => 'If that is right, confirm it: “Confirm and process” on the page of the order.',
     ORDER_LINE_UNUSABLE: () =>
-      'Assign it to a licence, issue a licence for it, or leave it: the page “Unmatched payments” has all three.',
+      'Assign it to a licence, issue a licence for it, or ignore it: the page “Unmatched payments” has all three.',
     COVERED_SINCE: TRY_AGAIN,
     ACTIVE_AGAIN: TRY_AGAIN,
     SLOT_FREE: TRY_AGAIN,
@@ -255,7 +255,7 @@ export const support: SupportTexts = {
   },
   untraced: ({ says, means, todo }) => `Joomla shows: ${says}. ${means} ${todo}`,
   validate:
-    'Validate calls are not recorded one by one. Of each licence, the time of the latest call and the number of calls are kept.',
+    'Validate calls are not recorded one by one. The service keeps the time of the latest call and the number of calls of each licence.',
 };
 
 const OVER_LIMIT =
@@ -267,7 +267,7 @@ const NAMES: Record<Name, string> = {
   order: 'as their order',
   hint: 'as the end of their key',
   identifier: 'as what is activated',
-  access: 'in the access log alone',
+  access: 'only in the access log',
   beginning: "as the beginning of their customer's e-mail",
   near: "as their customer's e-mail but for one slip",
   provider: "as the name in their customer's e-mail, at another provider",
@@ -329,7 +329,7 @@ function day(time: string): string {
 function until(time: string | null, next: NextPayment): string {
   if (next === 'awaited' && time !== null) return `and paid until ${day(time)}, renewal awaited`;
   if (next === 'by_itself')
-    return `and ${time === null ? 'paid for life' : `paid until ${day(time)}`}, and renews itself`;
+    return `and ${time === null ? 'paid without an end' : `paid until ${day(time)}`}, and renews automatically`;
   return time === null ? 'without an end' : `until ${day(time)}`;
 }
 

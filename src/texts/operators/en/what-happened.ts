@@ -11,7 +11,7 @@ export const whatHappened = {
       case 'download':
         return `Update${key} refused`;
       case 'check':
-        return `Asked whether it may download${key}, and told no`;
+        return `Check before a download${key} refused`;
       case 'activate':
         return `Adding ${it}${key} refused`;
       case 'deactivate':
@@ -21,13 +21,13 @@ export const whatHappened = {
       case 'token':
         return `File for ${it}${key} refused`;
       case 'updates':
-        return `Question for updates${key} refused`;
+        return `Update check${key} refused`;
     }
   },
   refused: ({ what, because }: { what: string; because: string }) => `${what}: ${because}`,
   succeeded: ({ endpoint, version, identifier }: RequestFacts): string => {
     const which = version === null ? 'A version' : `Version ${version}`;
-    if (endpoint === 'check') return `${which} may be downloaded, a program was told.`;
+    if (endpoint === 'check') return `A program asked: ${which} may be downloaded.`;
     return endpoint === 'download' ? `${which} sent.` : `Accepted${identifier ? `: ${identifier}` : ''}.`;
   },
   repeated: (count: string, since: string) => `${count} times since ${since}.`,

@@ -8,7 +8,7 @@ export const worksNow = {
   /** @param status the status that stops the licence; null: it is active */
   summary: (state: WorksNowState, code: string | null, status: LiveStatus | null): string => {
     if (state === 'fine') return 'all is well';
-    if (state === 'again') return 'it failed, and works again';
+    if (state === 'again') return 'works again';
     return status === null ? (SUMMARY[code ?? ''] ?? 'refused') : states[status];
   },
   sameReason: (activationType: string, used: string | null) =>

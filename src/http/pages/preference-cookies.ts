@@ -38,7 +38,7 @@ export function requestedLanguageOf(ctx: Context, isCustomer: boolean): Customer
   return among(ctx.acceptsLanguages(languages));
 }
 
-/** Keeps the choices of the footer. @param base the path of all pages */
+/** Stores the theme and language that the footer sent. @param base the path of all pages */
 export function savePreferences(ctx: Context, sent: URLSearchParams, base: string): void {
   const options = {
     path: base,
@@ -53,7 +53,7 @@ export function savePreferences(ctx: Context, sent: URLSearchParams, base: strin
   if (asCustomerLanguage(language)) ctx.cookies.set(LANGUAGE, language, options);
 }
 
-/** Keeps a flash message for the next page. */
+/** Stores a flash message for the next page in a cookie. */
 export function setFlash(ctx: Context, { code, values, remarks = [] }: FlashMessage, base: string): void {
   const cut = (texts: string[]) => texts.map((value) => value.slice(0, 200));
   // Drop remarks that do not fit, because the browser would refuse a cookie that is too long.
@@ -97,7 +97,7 @@ export function saveReturnPath(ctx: Context, next: string, base: string): void {
   else if (ctx.cookies.get(RETURN_PATH)) ctx.cookies.set(RETURN_PATH, null, options);
 }
 
-/** Returns the kept page as the browser sent it, so check it, and deletes the cookie. */
+/** Returns the stored page, and deletes the cookie. The browser can send any text, so the caller checks it. */
 export function takeReturnPath(ctx: Context, base: string): string {
   const kept = ctx.cookies.get(RETURN_PATH);
   if (!kept) return '/';

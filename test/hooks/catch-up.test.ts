@@ -319,7 +319,9 @@ describe.each(ONE_KIND)('catching up with Stripe, on %s', (kind) => {
     const message = await shop.service.write.refused('POST /shops/stripe/catch-up', {}, 'CONFLICT');
     expect(message).toContain('may read Events, Invoices and Checkout Sessions');
     const seller = await pagesClient(shop.service, { language: 'de' });
-    expect(textOf((await seller.get('/shops/stripe')).html)).toContain('Mit einem API-Schlüssel würde');
+    expect(textOf((await seller.get('/shops/stripe')).html)).toContain(
+      'Mit einem API-Schlüssel liest der Dienst',
+    );
   });
 });
 

@@ -168,7 +168,7 @@ describe.each(ONE_BACKEND)('receivers, on %s', (_, settings) => {
     const [finding] = await findings();
     expect(finding).toMatchObject({ id: 'RECEIVER_REFUSES' });
     expect(finding?.message).toMatch(
-      /\d+ messages were refused for the signature, none was taken: is it the secret of another address\?/,
+      /\d+ messages were refused for a wrong secret, none was accepted: is it the secret of another address\?/,
     );
     await service.write.ok('PATCH /shops/first', { secret: SECRET });
     await eventually(async () => expect((await message()).status).toBe(200));

@@ -181,7 +181,7 @@ describe('a ticket', () => {
     for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1', two.url]) {
       const refused = await enter(ticketOf(ann), undefined, origin);
       expect([origin, refused.status]).toEqual([origin, 403]);
-      expect(textOf(refused.html)).toContain('not come from the address that the service knows as your site');
+      expect(textOf(refused.html)).toContain('not come from the address of your site that the service knows');
     }
     const bare = await fetch(`${one.url}${PREFIX}/pages/enter-joomla`, {
       method: 'POST',
@@ -208,12 +208,12 @@ describe('an account that comes in', () => {
     const owner = await site.addUser(`owner${randomBytes(4).toString('hex')}`, [20]);
     await entered(owner);
     const other = await enter(ticketOf(clerk));
-    expect([other.status, textOf(other.html)]).toEqual([403, expect.stringContaining('is in no group')]);
+    expect([other.status, textOf(other.html)]).toEqual([403, expect.stringContaining('is not in a group')]);
     await site.run('UPDATE jos_users SET block = 1 WHERE id = ?', [ann.id]);
     const blocked = await enter(ticketOf(ann));
     expect([blocked.status, textOf(blocked.html)]).toEqual([403, expect.stringContaining('is blocked')]);
     const gone = await enter(makeTicket(site.secret, { id: 999_999, name: 'gone' }));
-    expect([gone.status, textOf(gone.html)]).toEqual([403, expect.stringContaining('no longer there')]);
+    expect([gone.status, textOf(gone.html)]).toEqual([403, expect.stringContaining('renamed or deleted')]);
     const renamed = await enter(makeTicket(site.secret, { id: owner.id, name: 'another' }));
     expect(renamed.status).toBe(403);
   });

@@ -231,7 +231,7 @@ describe('licensing joomla-plugin', () => {
     expect(product.html).toContain('/products/42/joomla-plugin"');
     expect({ status: form.status, html: form.html }).toEqual({
       status: 400,
-      html: expect.stringContaining('Please type letters and digits alone'),
+      html: expect.stringContaining('Please type only letters and digits'),
     });
     expect(given.status).toBe(200);
     expect(given.headers.get('content-type')).toBe('application/zip');

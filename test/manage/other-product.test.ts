@@ -93,7 +93,7 @@ describe.each(ONE_BACKEND)('a plan of another product, on %s', (_, settings) => 
     const german = await (await pagesClient(service, { language: 'de' })).post(path, { plan_id: plans.club });
     expect(asked.status).toBe(409);
     expect(asked.html).toContain('name="other_product"');
-    expect(textOf(asked.html)).toContain('This plan is of another product.');
+    expect(textOf(asked.html)).toContain('This plan belongs to another product.');
     expect(textOf(german.html)).toContain('Ja, zum anderen Produkt wechseln');
     await seller.send(path, { plan_id: plans.club, other_product: '1' });
     await expectMoved(license, 9);

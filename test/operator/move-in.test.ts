@@ -179,7 +179,7 @@ describe('moving in from Membership Pro', () => {
     const refused = await seller.run(['import', '--from', 'membershippro', '--plans', '3=1,4=1']);
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stderr).toMatch(
-      /say what becomes of these plans, which have licences: 8 \(Forms 1 year\): 1, 9 \(Club\): 1/,
+      /assign these plans, which have licences: 8 \(Forms 1 year\): 1, 9 \(Club\): 1/,
     );
     expect(await rows(db, 'licenses')).toEqual([]);
     expect(await rows(db, 'imports')).toEqual([]);

@@ -178,7 +178,7 @@ describe('versions', () => {
     expect(asks.html).toContain('Joomla offers nothing below 1.2.0 unless you allow it');
     const { html } = await pages.send(`/releases/${id}/withdraw`, { once: 'withdraw' });
     expect(html).toContain('1.2.0 is withdrawn. Joomla offers nothing now.');
-    expect(html).toContain('A withdrawn version holds lower ones back');
+    expect(html).toContain('Joomla offers no version below a withdrawn one');
     expect(xml()).not.toContain('<version>');
   });
 
@@ -355,7 +355,9 @@ describe('products and plans', () => {
     expect(await rows(service.db, 'plans')).toContainEqual(
       expect.objectContaining({ id, activation_limit: 10, duration: '18m' }),
     );
-    expect((await pages.post(`/plans/${id}/delete`, {})).html).toContain('The plan has licences, and stays.');
+    expect((await pages.post(`/plans/${id}/delete`, {})).html).toContain(
+      'The plan has licences, so it cannot be deleted.',
+    );
   });
 
   test('an operator who may only read sees no button, and changes nothing', async () => {

@@ -74,7 +74,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     const context = { actor: 'operator:test', now: clock.now };
     const { key, stored } = await addKey(db, second.id, { label: 'Client' }, undefined, context);
     expect(await find(key)).toMatchObject({ location: `/licenses/${second.id}?key=${stored.id}` });
-    expect(textOf((await read.get('/customers')).html)).toContain('is a further key of this licence.');
+    expect(textOf((await read.get('/customers')).html)).toContain('is another key of this licence.');
     await endKey(db, second.id, stored.id, { free: false }, context);
     await find(key);
     expect(textOf((await read.get('/customers')).html)).toContain('It has ended.');
@@ -220,7 +220,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
   it('erases a customer after their e-mail is typed and a recent sign-in, and shows the amount before', async () => {
     const text = textOf((await write.get(`${JANES}/erase`)).html);
     expect(text).toContain(`Erase the data… of ${JANE}?`);
-    expect(text).toContain('2 licences go on working without a name.');
+    expect(text).toContain('2 licences continue to work without a name.');
     expect(text).toContain('1 request and');
     const wrong = await write.post(`${JANES}/erase`, { confirm: 'john@example.com' });
     expect(wrong.status).toBe(400);

@@ -74,7 +74,7 @@ describe('a plan', () => {
     await pages.get(`/plans/new?product_id=${productId}`);
     const refused = await pages.post('/plans/new', plan);
     expect(refused.status).toBe(400);
-    expect(textOf(refused.html)).toContain('You typed another time.');
+    expect(textOf(refused.html)).toContain('You typed another period.');
     const page = await pages.send('/plans/new', { ...plan, duration: 'own' });
     expect(textOf(page.html)).toContain('14 days');
     // The field still contains the plan's own time, so another choice is not refused.
@@ -88,7 +88,7 @@ describe('a plan', () => {
   it('says that its slots do not limit Joomla’s updates', async () => {
     const { productId } = await goods({ name: 'Hints' });
     expect(textOf((await pages.get(`/plans/new?product_id=${productId}`)).html)).toContain(
-      'updates go to every site that has the key, and “Probably shared keys” lists a key that many sites share',
+      'every site with the key gets updates. “Probably shared keys” shows who shares a key',
     );
   });
 });

@@ -199,9 +199,9 @@ describe('a move from Membership Pro with several sites in the database', () => 
 
     const without = await send(english, first, { do: 'check', plan0: String(planId), plan1: String(planId) });
     expect(without.html).toContain('Import 3 licences');
-    expect(textOf(without.html)).toContain('each other licence gets a key of ours');
+    expect(textOf(without.html)).toContain('each other licence gets a new key');
     const covered = await send(english, without, { do: 'check', plan2: String(club) });
-    expect(textOf(covered.html)).not.toContain('each other licence gets a key of ours');
+    expect(textOf(covered.html)).not.toContain('each other licence gets a new key');
     expect(selected(covered.html)).toMatchObject({ plan2: String(club) });
     // This choice was not shown yet, so it is shown first.
     const back = await send(english, covered, { do: 'import', plan2: '-' });
@@ -220,6 +220,6 @@ describe('a move from Membership Pro with several sites in the database', () => 
     expect(selected(again.html)).toMatchObject({ plan2: String(club) });
     const none = await send(english, again, { do: 'check', plan2: '-' });
     expect(selected(none.html)).toMatchObject({ plan2: '-' });
-    expect(textOf(none.html)).toContain('each other licence gets a key of ours');
+    expect(textOf(none.html)).toContain('each other licence gets a new key');
   });
 });

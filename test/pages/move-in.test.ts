@@ -39,7 +39,7 @@ describe('a move from another system', () => {
     const text = textOf(first.html);
     expect(text).toContain('Move in from EDD Software Licensing');
     expect(text).toContain('License Status: this state is not known 1 4');
-    expect(text).toContain('Choose what becomes of each plan');
+    expect(text).toContain('Assign each plan');
     expect(first.html).not.toContain('value="import"');
     expect(selected(first.html)).toMatchObject({ plan0: '', plan1: '' });
     expect(await licenses()).toEqual([]);
@@ -157,7 +157,7 @@ describe('a move from another system', () => {
   it('shows how the sites are doing, and which keys are unknown', async () => {
     const pages = await pagesClient(service);
     expect((await pages.get('/move-in')).html).toContain('/move-in/check"');
-    expect(textOf((await pages.get('/move-in/check')).html)).toContain('No site has asked here yet.');
+    expect(textOf((await pages.get('/move-in/check')).html)).toContain('No site has asked yet.');
     const { id, key } = await giveLicense(service.db, planId);
     // The last digit differs.
     const slip = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');

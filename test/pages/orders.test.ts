@@ -118,7 +118,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     await seller.send('/shops/fair/map', { sku: 'A/B', plan_id: planId, quantity: 'licenses' });
     expect(await read('/shops/fair')).toContain('A/B Developer three licences');
     const gone = await seller.send('/shops/fair/unmap', { sku: 'A/B' });
-    expect(textOf(gone.html)).toContain('“A/B” means nothing any more.');
+    expect(textOf(gone.html)).toContain('“A/B” no longer has a plan.');
     expect(textOf(gone.html)).toContain('No article has a plan yet.');
     expect(await seller.post('/shops/fair/unmap', { sku: 'A/B' })).toMatchObject({ location: '/shops/fair' });
     await post('1004', { shop: 'fair', test: false, lines: [{ line: '1', sku: 'X', renews: 'nothing' }] });
@@ -171,18 +171,18 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     );
     expect(refused.html).not.toContain('sk_live_1');
     const cut = await seller.post('/shops/stripe/secret', { secret: 'whsec_51a963295692389b...' });
-    expect(textOf(cut.html)).toMatch(/not whole: .* Stripe’s signing secret begins with “whsec_”/);
+    expect(textOf(cut.html)).toMatch(/not complete: .* Stripe’s signing secret begins with “whsec_”/);
     expect(await read('/shops/stripe')).toContain('It has no secret yet. Every message is refused.');
     await addRefused(service.db, { shop: 'stripe', day: '2026-11-23', times: 12 });
     await seller.get('/shops/stripe/secret');
     const added = await seller.send('/shops/stripe/secret', { secret });
     expect(textOf(added.html)).toContain(
-      '12 messages were refused for their signature, none was taken: is it the secret of another address?',
+      '12 messages had a wrong secret, and no message was accepted. Is it the secret of another address?',
     );
     expect(textOf(added.html)).toContain('Messages with a wrong secret: 23 Nov 2026: 12');
     expect(added.html).toContain('/api/index.php/v1/licensing/hooks/stripe"');
     expect(added.html).not.toContain(secret);
-    expect(textOf(added.html)).toContain('None yet. Give the sender the address beside');
+    expect(textOf(added.html)).toContain('None yet. Enter the address from this page at the sender');
     const given = { now: NOW, secret: undefined, graceDays: 3 };
     await receive(service.db, 'stripe', { id: '1', type: 'charge.updated', note: 'unused' }, given);
     const order = { of: 'pi_1' };
@@ -193,14 +193,14 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect((await seller.get('/shops/stripe/edit')).html).not.toContain(secret);
     await seller.send('/shops/stripe/edit', { secret: 'whsec_new', paid: 'issue' });
     const german = await pagesClient(service, { language: 'de' });
-    expect(await read('/shops/stripe', german)).toMatch(/Nachrichten von Stripe .* wird nicht gebraucht/);
+    expect(await read('/shops/stripe', german)).toMatch(/Meldungen von Stripe .* wird nicht gebraucht/);
   });
 
   it('confirm an order with many lines, and show one that failed', async () => {
     const lines = Array.from({ length: 101 }, (__, i) => ({ line: String(i), planId }));
     const { order } = await post('large', { lines });
     const path = `/orders/${order.id}`;
-    expect(await read(path)).toContain('It names more than 100 lines, and waits until you confirm');
+    expect(await read(path)).toContain('It has more than 100 lines, and waits until you confirm');
     const reader = await pagesClient(service, { scope: 'read' });
     expect((await reader.get(path)).html).not.toContain(`${path}/confirm`);
     expect((await reader.post(`${path}/confirm`)).status).toBe(403);

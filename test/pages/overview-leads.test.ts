@@ -221,7 +221,7 @@ describe('figures that take longer than a moment', () => {
         'Einige Zahlen werden noch berechnet. Stand: heute 12:00.',
       );
       await other.raw('UNLOCK TABLES');
-      expect(textOf((await pages.get('/?wait=1')).html)).not.toContain('being counted');
+      expect(textOf((await pages.get('/?wait=1')).html)).not.toContain('being calculated');
     } finally {
       await other.destroy();
       await service.stop();

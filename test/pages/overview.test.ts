@@ -208,7 +208,7 @@ describe('the overview', () => {
       'The ends of your licences will appear here',
       'The versions that run on your customers’ sites will appear here',
       'The downloads of each version will appear here',
-      'The sites added a day will appear here',
+      'The sites added each day will appear here',
     ])
       expect(textOf(html)).toContain(text);
   });

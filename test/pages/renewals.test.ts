@@ -64,7 +64,7 @@ function heightOf(parts: { height: number }[]): number {
 describe('before anything was sold', () => {
   test('the pages explain what makes a licence end, and lead on', async () => {
     const { html } = await pages.get('/renewals');
-    expect(textOf(html)).toContain('A licence ends when its plan says how long it runs');
+    expect(textOf(html)).toContain('A licence ends if its plan has a duration');
     expect(html).toMatch(/<a href="[^"]*\/products">See the plans<\/a>/);
     expect(html).not.toContain('<svg class="chart');
     const list = await pages.get('/not-renewed');
@@ -212,7 +212,7 @@ describe('a shop of two products', () => {
 
   test('lists who did not renew, with the addresses to write to', async () => {
     const { html } = await pages.get('/not-renewed');
-    const rows = tableOf(html, 'Refused since their end first');
+    const rows = tableOf(html, 'Latest refusal since the end first');
     expect(rows[0]).toEqual({
       ...{ Customer: 'tried@example.com', 'Product · plan': 'Example Shop · Developer' },
       ...{ 'Customer since': '1 Jun 2025', Ended: '20 Oct 2026', 'Last download': '1 Oct 2026' },

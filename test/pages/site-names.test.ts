@@ -215,7 +215,7 @@ describe('removing a staging site frees no slot', () => {
       'It takes no slot, so removing it frees none and does not count.',
       'No slot becomes free by this.',
     ],
-    ['de', 'Das Entfernen gibt keinen frei und zählt nicht.', 'Dadurch wird kein Platz frei.'],
+    ['de', 'deshalb wird keiner frei, und das Entfernen zählt nicht.', 'Dadurch wird kein Platz frei.'],
   ] as const)('and says so to the customer and the operator: %s', async (language, before, after) => {
     const email = `${language}@example.com`;
     const license = await give(email);

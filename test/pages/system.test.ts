@@ -212,7 +212,7 @@ describe('webhooks', () => {
       expect((await pages.get(path)).text).toContain('switched off: the answer was “410 Gone”'),
     );
     const stopped = await pages.get(path);
-    expect(stopped.text).toContain('The receiver answered with an error (410)');
+    expect(stopped.text).toContain('The other side answered with an error (410)');
     expect(stopped.html).toContain('&lt;b&gt;Gone &amp; away&lt;/b&gt;');
     expect(stopped.html).not.toContain(secret);
     expect((await pages.get(`${path}?state=waiting`)).text).toContain('waits license.issued');
@@ -272,7 +272,7 @@ it('The doctor speaks German to a German reader, and English over the API', asyn
     });
   const english = [
     'The database is SQLite',
-    '2 events of cards are about money',
+    '2 payments of cards match no order',
     'Mail is not set up, and the orders of cards',
     'LICENSING_PUBLIC_URL is not set.',
     'The site was not looked at from outside.',

@@ -30,7 +30,9 @@ it('show who is behind, and lead from the overview to a new key that is mailed',
   const { db } = service;
   const plan = await givePlan(db, { limit: 1 });
   await giveRelease(service, { version: '2.0.0' });
-  expect(textOf((await pages.get('/products/42/sites')).html)).toContain('No site has told its version yet.');
+  expect(textOf((await pages.get('/products/42/sites')).html)).toContain(
+    'No site has reported its version yet.',
+  );
   expect(textOf((await pages.get('/spreading')).html)).toContain('No key seems to be shared.');
   expect((await pages.get('/products/42')).html).toMatch(/href="[^"]*\/products\/42\/sites"/);
 

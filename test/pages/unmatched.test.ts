@@ -42,7 +42,7 @@ async function tell(order: string, event = 'renewed'): Promise<number> {
 }
 
 it('says so if nothing is unmatched', async () => {
-  expect((await send('/unmatched')).html).toContain('all that shops told has found its order');
+  expect((await send('/unmatched')).html).toContain('Every payment matches an order');
 });
 
 it('shows the customer of a licence before a payment is assigned to it', async () => {
@@ -57,7 +57,7 @@ it('shows the customer of a licence before a payment is assigned to it', async (
   const path = `/unmatched/${id}/assign`;
   // The customer's licences are offered at once. Another licence has to be searched for.
   expect((await send(path)).html).toContain(`${path}?license=${license}`);
-  expect((await send(`${path}?about=nobody%40example.com`)).html).toContain('No licence is found');
+  expect((await send(`${path}?about=nobody%40example.com`)).html).toContain('No licence found');
   expect((await send(`${path}?about=${license}`)).html).toContain(`${path}?license=${license}`);
   const asked = await send(`${path}?license=${license}`);
   expect(asked.html).toContain(`Assign to licence ${license}?`);
@@ -111,7 +111,7 @@ it('issues a licence, or leaves the payment, and explains a refusal', async () =
   expect([issued.status, issued.location]).toEqual([303, expect.stringMatching(/^\/licenses\/\d+/)]);
   const refund = await tell('79', 'refunded');
   const refused = await send(`/unmatched/${refund}/issue`, { plan_id: String(plan), once: 'c' });
-  expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('It gives money back')]);
+  expect([refused.status, refused.html]).toEqual([409, expect.stringContaining('This is a refund')]);
   const left = await send(`/unmatched/${refund}/leave`, { once: 'd' });
   expect([left.status, left.location?.split('?')[0]]).toEqual([303, '/unmatched']);
   expect((await send('/unmatched/999/leave')).status).toBe(404);

@@ -277,8 +277,8 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       renews: null,
     },
     action: { type: 'map_sku', shop: 'hikashop', sku: 'PRO-1Y' },
-    en: 'Order WEB-7004 of shop hikashop waits at line 0: article “PRO-1Y” is not mapped to a plan.',
-    de: 'Bestellung WEB-7004 des Shops hikashop wartet bei Position 0: Artikel „PRO-1Y“ ist keinem Tarif zugeordnet.',
+    en: 'Order WEB-7004 of shop hikashop waits at line 0: article “PRO-1Y” has no plan yet.',
+    de: 'Bestellung WEB-7004 des Shops hikashop wartet bei Position 0: Artikel „PRO-1Y“ hat noch keinen Tarif.',
   },
   ORDER_LINE_UNUSABLE: {
     facts: { order_id: 0, shop: 'hikashop', order: 'WEB-7006', line: '0', problem: 'no_article' },

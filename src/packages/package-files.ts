@@ -3,6 +3,7 @@ import { constants, createWriteStream, type Stats } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../base/days';
 import { CodedError } from '../base/errors';
 import { createBatches, dedupeInBatch } from '../licensing/core/batches';
@@ -64,15 +65,30 @@ export async function statPackage(dir: string, sha256: string): Promise<Stats | 
   }
 }
 
-/** Returns a function that looks for packages. Calls at the same time share a look-up. */
+/** The maximum number of packages whose files a process remembers. */
+const MAX_OPENED = 200;
+
+/**
+ * Returns a function that looks for packages. Calls at the same time share a look-up. A file is opened again only after
+ * a change: opening it each time took a tenth of a download's CPU time, and comparing its state a quarter of that.
+ */
 export function createPackageFinder(dir: string): FindPackage {
-  return createBatches(
-    dedupeInBatch(
-      (sha256: string) => sha256,
-      (sha256) => statPackage(dir, sha256),
-    ),
-  );
+  const opened = new LRUCache<string, Stats>({ max: MAX_OPENED });
+
+  async function find(sha256: string): Promise<Stats | undefined> {
+    const before = opened.get(sha256);
+    const now = before && (await stat(packagePath(dir, sha256)).catch(() => undefined));
+    if (before && now && STATE.every((field) => before[field] === now[field])) return before;
+    const found = await statPackage(dir, sha256);
+    opened.set(sha256, found);
+    return found;
+  }
+
+  return createBatches(dedupeInBatch((sha256: string) => sha256, find));
 }
+
+/** The fields that show whether a file is the same and as readable as before. `ctimeMs` changes with its rights too. */
+const STATE = ['dev', 'ino', 'mode', 'uid', 'gid', 'size', 'mtimeMs', 'ctimeMs'] as const;
 
 /** Compares a package's content with its name. @returns undefined if it is missing or unreadable */
 export async function isPackageWhole(dir: string, sha256: string): Promise<boolean | undefined> {

@@ -1,5 +1,6 @@
 import { table, type Db } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
+import { rawRows } from './engine/statements';
 
 export const RELEASE_STATES = ['draft', 'published', 'withdrawn'] as const;
 export type ReleaseState = (typeof RELEASE_STATES)[number];
@@ -38,8 +39,13 @@ export interface Release {
   sameFixAs: number | null;
 }
 
+/** Finds a version in any state, without the query builder, because every batch of downloads needs it. */
 export async function findRelease(db: Db, productId: number, version: string): Promise<Release | undefined> {
-  const row = await db(table(db, 'releases')).where({ product_id: productId, version }).first();
+  const [row] = await rawRows<RowOf<Release>>(
+    db,
+    `SELECT * FROM ${table(db, 'releases')} WHERE product_id = ? AND version = ?`,
+    [productId, version],
+  );
   return row && rowToFields(row);
 }
 

@@ -105,7 +105,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
 }
 
 /** Conditional headers. nginx checks them before it receives our ETag, and would refuse an `If-Match` with it. */
-const CONDITIONS = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
+const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'] as const;
 
 /** Sends a package, through nginx if it offers that. Resolves when the answer is decided; false if nothing was sent. */
 export function sendPackage(
@@ -121,7 +121,7 @@ export function sendPackage(
   // Forbid transformations: a proxy that recompresses the body would break the package's checksum.
   res.setHeader('Cache-Control', 'private, no-store, no-transform');
   res.setHeader('X-Content-Type-Options', 'nosniff');
-  if (accelLocation === undefined || CONDITIONS.some((header) => ctx.get(header) !== ''))
+  if (accelLocation === undefined || CONDITIONS.some((header) => ctx.req.headers[header]))
     return streamPackage(ctx, release, packagesDir);
   if (isForPart(ctx, etag)) res.setHeader('Accept-Ranges', 'bytes');
   res.setHeader('X-Accel-Redirect', accelLocation + packageFileName(release.sha256));
@@ -204,7 +204,7 @@ function streamPackage(ctx: Context, release: Release, packagesDir: string): Pro
 
 /** Reports whether nginx, which allows blanks in a range, will answer 206. nginx adds no `Accept-Ranges` to a 206. */
 function isForPart(ctx: Context, etag: string): boolean {
-  return (
-    /^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(ctx.get('Range')) && ['', etag].includes(ctx.get('If-Range'))
-  );
+  const { range } = ctx.req.headers;
+  if (range === undefined || !/^bytes= *(?:\d+ *- *\d*|-\d+) *$/i.test(range)) return false;
+  return ['', etag].includes(ctx.get('If-Range'));
 }

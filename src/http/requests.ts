@@ -201,7 +201,8 @@ function readQuery(query: string): Map<string, string> {
   for (const pair of query.split('&')) {
     const at = pair.indexOf('=');
     const [name, value] = at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
-    parameters.set(decode(name).replace(/^amp;/, ''), decode(value));
+    const decoded = decode(name);
+    parameters.set(decoded.startsWith('amp;') ? decoded.slice(4) : decoded, decode(value));
   }
   return parameters;
 }
@@ -224,6 +225,7 @@ function readQueryKey(text: string | undefined): string | undefined {
 }
 
 function decode(text: string): string {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {

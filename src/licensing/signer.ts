@@ -57,8 +57,8 @@ export interface Signer {
   ): Promise<SignedToken | undefined>;
 }
 
-/** The maximum number of tokens that are remembered for a minute; about 10 MB. */
-const MAX_REMEMBERED = 10_000;
+/** The maximum number of tokens that are remembered for a minute; about 20 MB. */
+const MAX_REMEMBERED = 20_000;
 
 const ANSWER_TYPE = 'license+jwt';
 const FILE_TYPE = 'license-file+jwt';

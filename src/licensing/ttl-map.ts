@@ -9,20 +9,27 @@ export interface TtlMap<T extends { at: Date }> {
 }
 
 /**
- * @param max the maximum of values; above it, the value that was set first is removed. That takes 0.5 µs with
- *   20,000 values, and 6 µs with a Map, which looks for its first key among deleted ones.
+ * Creates it with two Maps: when the newer one has half of the values, it replaces the older one. Removing the oldest
+ * value for each new one took 0.5 µs with an LRUCache, and 6 µs with one Map, which looks for its first key among
+ * deleted ones.
+ *
+ * @param max the maximum of values; the latest half of them are never removed
  */
 export function createTtlMap<T extends { at: Date }>(max: number, windowMs: number): TtlMap<T> {
-  // Limited by size, so that it grows: with `max`, the eight of a service took 4.5 MB and 20 ms at its start.
-  const values = new LRUCache<string, T>({ maxSize: max, sizeCalculation: () => 1 });
+  let older = new Map<string, T>();
+  let newer = new Map<string, T>();
   return {
     get(key, now) {
-      const value = values.peek(key);
+      const value = newer.get(key) ?? older.get(key);
       // If the clock was set back, the value is ignored.
       return value && Math.abs(now.getTime() - value.at.getTime()) < windowMs ? value : undefined;
     },
     set(key, value) {
-      values.set(key, value);
+      newer.set(key, value);
+      if (newer.size >= max / 2) {
+        older = newer;
+        newer = new Map();
+      }
       return value;
     },
   };

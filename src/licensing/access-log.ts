@@ -107,7 +107,9 @@ export function createAccessLog(
         if (added.length === 0) await findIds(db, batch);
         if (added.length === 0 && batch.some(isNew)) continue;
         // Record and announce the accesses before they are inserted, because both may be repeated.
-        const accesses = batch.map(({ access, lastAt }) => ({ ...access, at: lastAt }));
+        const accesses = batch.map(({ access, lastAt }) =>
+          lastAt === access.at ? access : { ...access, at: lastAt },
+        );
         await recordRefusals(db, accesses);
         await announce(accesses).catch((error: unknown) => {
           if (isUnavailable(error)) throw error;
@@ -135,11 +137,7 @@ export function createAccessLog(
   /** Counts an access on the row of an equal one, or on a new row. Returns false if the queue is full. */
   function keep(client: string, access: Access, isBare = false): boolean {
     const { at } = access;
-    const key = JSON.stringify([
-      client,
-      Math.floor(at.getTime() / DAY_MS),
-      { ...access, at: undefined, ip: undefined },
-    ]);
+    const key = nameOf(client, access);
     let row = rows.get(key, at);
     if (row === undefined) {
       const budget = budgets.get(client, at) ?? budgets.set(client, { at, rows: 0 });
@@ -171,6 +169,11 @@ export function createAccessLog(
     },
     dropped: () => dropped,
   };
+}
+
+/** Returns one text for equal accesses of a client on a day. No field contains U+0000 (`cut`). */
+function nameOf(client: string, { at, ip: _ip, ...access }: Access): string {
+  return [client, Math.floor(at.getTime() / DAY_MS), ...Object.values(access)].join('\0');
 }
 
 const isNew = (row: Row): boolean => row.written === 0;
@@ -246,12 +249,10 @@ function hintOf(key: string | undefined, isKnown: boolean): string | null {
 
 /** Cuts a client's text to what its column and an import accept; nothing else checks it. */
 function cut(text: string, length: number): string {
-  return Array.from(
-    text
-      .toWellFormed()
-      .replaceAll('\0', '\uFFFD')
-      .slice(0, 2 * length),
-  )
+  const storable = text.toWellFormed().replaceAll('\0', '\uFFFD');
+  // Nearly every text is short enough in UTF-16 units, which are never fewer than its characters.
+  if (storable.length <= length) return storable;
+  return Array.from(storable.slice(0, 2 * length))
     .slice(0, length)
     .join('');
 }

@@ -64,11 +64,13 @@ export async function insertAccesses(db: Db, accesses: InsertedAccess[]): Promis
   await insertRows(
     db,
     'access_log',
-    accesses.map((access) => ({
-      ...contentRow(access),
-      times: access.times ?? 1,
-      last_at: access.lastAt ? toSqlTime(access.lastAt) : null,
-    })),
+    // Do not copy the row by spreading it, which takes longer than all the rest of this function.
+    accesses.map((access) =>
+      Object.assign(contentRow(access), {
+        times: access.times ?? 1,
+        last_at: access.lastAt ? toSqlTime(access.lastAt) : null,
+      }),
+    ),
   );
 }
 

@@ -46,10 +46,12 @@ export async function insertRows(
 ): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});
   const values = `(${placeholders(columns.length)})`;
+  const bindings: Knex.RawBinding[] = [];
+  for (const row of rows) for (const column of columns) bindings.push(row[column] as Knex.RawBinding);
   await rawChange(
     db,
     `INSERT INTO ${table(db, name)} (${columns.join(', ')}) VALUES ${values}${`, ${values}`.repeat(rows.length - 1)}`,
-    rows.flatMap((row) => columns.map((column) => row[column] as Knex.RawBinding)),
+    bindings,
   );
 }
 

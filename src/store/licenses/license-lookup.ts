@@ -143,6 +143,8 @@ interface Sql {
 }
 
 function joinSql(parts: Sql[], separator: string): Sql {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
   return {
     text: parts.map(({ text }) => text).join(separator),
     bindings: parts.flatMap(({ bindings }) => bindings),
@@ -155,13 +157,14 @@ function readTerms(
   wanted: Wanted,
   { folded = new Map(), ...read }: { details: boolean; keyTerms: boolean; folded?: Folded },
 ): Promise<TermsRow[]> {
-  const wantedByFolded = new Map<string, SpelledIdentifier[]>();
-  for (const [digest, fold] of folded)
-    wantedByFolded.set(fold, [...(wantedByFolded.get(fold) ?? []), ...(wanted.get(digest) ?? [])]);
-  const selects = [
-    ...selectsBy(db, 'key_digest', wanted, { ...read, tellsFolded: folded.size > 0 }),
-    ...selectsBy(db, 'folded_digest', wantedByFolded, { ...read, tellsFolded: true }),
-  ];
+  const tellsFolded = folded.size > 0;
+  const selects = selectsBy(db, 'key_digest', wanted, { ...read, tellsFolded });
+  if (tellsFolded) {
+    const wantedByFolded = new Map<string, SpelledIdentifier[]>();
+    for (const [digest, fold] of folded)
+      wantedByFolded.set(fold, [...(wantedByFolded.get(fold) ?? []), ...(wanted.get(digest) ?? [])]);
+    selects.push(...selectsBy(db, 'folded_digest', wantedByFolded, { ...read, tellsFolded }));
+  }
   const { text, bindings } = joinSql(selects, ' UNION ALL ');
   const isOfOneKind = [...wanted.values()].every((spelled) => spelled.length <= 1);
   return rawRows(db, text, bindings, { prepared: wanted.size === 1 && isOfOneKind });
@@ -235,6 +238,8 @@ function isIdentifierOf(column: DigestColumn, wanted: [digest: string, spelled: 
     const { text, bindings } = byPlanType(wanted[0]?.[1][0] ?? {});
     return { text: `= ${text}`, bindings };
   }
+  // Downloads name no identifier, and half of the statement's values would be nulls.
+  if (wanted.every(([, spelled]) => spelled.length === 0)) return { text: 'IS NULL', bindings: [] };
   let cases = '';
   const bindings: Sql['bindings'] = [];
   for (const [digest, [spelled = {}]] of wanted) {

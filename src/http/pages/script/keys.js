@@ -30,6 +30,9 @@ const prepare = () => {
   for (const box of document.querySelectorAll('input[data-keys]')) box.checked = on;
   for (const hint of document.querySelectorAll('[data-key-hint]')) hint.hidden = !on;
 };
+/** Where a key is text, or moves among options. A box or a button takes only Space and Enter. */
+const TYPED =
+  'input:not([type=checkbox], [type=radio], [type=file]), textarea, select, [contenteditable], dialog';
 const open = (selector) => {
   const dialog = document.querySelector(selector);
   if (dialog && !dialog.open) dialog.showModal();
@@ -50,7 +53,7 @@ document.addEventListener('change', (event) => {
 });
 document.addEventListener('keydown', (event) => {
   if (!on || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (event.target.closest('input, textarea, select, [contenteditable], dialog')) return;
+  if (event.target.closest(TYPED)) return;
   const field = event.key === '/' && document.querySelector('input[data-search]');
   field && field.focus();
   if (field || (event.key === '?' && open('#keys'))) event.preventDefault();

@@ -33,7 +33,7 @@ declare module '../licensing/operator-error' {
   }
 }
 
-/** Changes of a customer's data by a seller: address, language, name and note. */
+/** Changes of a customer's data by a seller: address, language, name and note. A customer changes the language. */
 
 export interface CustomerChanges {
   email?: string | undefined;

@@ -16,7 +16,7 @@ export interface CustomerProfile {
   language: string | null;
   /** the latest time when an order or a request for a link reported them */
   toldAt: Date | null;
-  /** the seller's choice, which wins over what was reported */
+  /** the seller's choice, which wins over what was reported; the customer can choose the language too */
   chosenName: string | null;
   chosenLanguage: string | null;
   /** the seller's note, which only the seller sees */

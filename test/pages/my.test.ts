@@ -11,6 +11,7 @@ import { createApp } from '../../src/http/app';
 import { createAddressReader } from '../../src/http/client-address';
 import { createMemoryLimiter, FIXED_LIMITS, type Limiter } from '../../src/http/limits/rate-limit';
 import { editProduct } from '../../src/licensing/catalogue';
+import { readPerson } from '../../src/mail/customer-profile';
 import { letterheadOf } from '../../src/mail/compose';
 import { changeState } from '../../src/licensing/lifecycle';
 import { createLicensing, type Licensing } from '../../src/licensing/licensing';
@@ -385,6 +386,25 @@ describe('the customer’s pages', () => {
       expect((await customer.post('/my/downloads', fields)).bytes.equals(bytes)).toBe(true);
     });
 
+    it('keeps a chosen language for the pages and the mails, and shows who can change the address', async () => {
+      const email = 'lena@example.com';
+      await issue(email);
+      const customer = await byMail(email);
+      const { html } = await customer.get('/my/mail');
+      expect(html).toContain(`${email}<span class="sub">Only we can change it.`);
+      expect(html).toMatch(/value="en" lang="en" aria-current="true">English/);
+      for (const language of ['de', 'xx']) {
+        const { status, location } = await customer.post('/my/language', { language });
+        expect([status, location]).toEqual([303, language === 'de' ? '/my/mail#h-details' : '/my/mail']);
+        expect(await readPerson(service.db, email)).toEqual({ name: null, language: 'de' });
+      }
+      const german = (await customer.get('/my/mail')).html;
+      expect(german).toContain('Ihre Daten');
+      expect(german).toMatch(/value="de" lang="de" aria-current="true">Deutsch/);
+      const other = await byKey(await issue());
+      expect((await other.post('/my/language', { language: 'de' })).location).toBe('/my');
+    });
+
     it('says why a licence does not work', async () => {
       const email = 'dead@example.net';
       const context = { actor: 'operator:test', now: NOW };
@@ -436,7 +456,8 @@ describe('the customer’s pages', () => {
 
       for (const html of before) expect(html).not.toContain(upgradeUrl);
       expect(full[0]).toContain(`<a class="btn btn-primary" href="${upgradeUrl}">Get a larger licence</a>`);
-      expect(full[1]!.split(upgradeUrl)).toHaveLength(3);
+      // In the verdict, and not again below it.
+      expect(full[1]!.split(upgradeUrl)).toHaveLength(2);
       expect(full[1]).toContain('Größere Lizenz holen');
 
       const other = await giveLicense(db, await givePlan(db, { productId: 77, upgradeUrl }, NOW), {}, NOW);

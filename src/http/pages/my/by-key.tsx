@@ -9,7 +9,6 @@ import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
 import { NoteLine } from '../kit/note';
 import { Panel } from '../kit/panel';
-import { Status } from '../kit/status';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { clientOf } from './customer';
@@ -94,6 +93,7 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
               product={one}
               title={view.covers.length > 1 ? my.versionsOf(one.name) : my.versions}
               note={note}
+              isWhole={allOf === one.id}
             />
           ))
         )}
@@ -159,7 +159,6 @@ function Figures({ view }: { view: KeyView }) {
         ]
   ) as [string, Child];
   const figures: (readonly [string, Child])[] = [
-    [my.status, <Status status={status} />],
     // Omit the end of a withdrawn licence, which would otherwise look valid.
     ...(standing.code === 'WITHDRAWN' ? [] : [end]),
     [sentences.kind(activationType), sentences.used({ ...slots, activationType })],

@@ -6,6 +6,7 @@ import { Pagination } from '../kit/table';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { mailSessionRoute, clientOf } from './customer';
+import { Details, mailLanguageOf } from './details';
 import { OtherKeyForm } from './entry';
 import { LicensePanel } from './license';
 import { RenewLink, SignOut, VerdictPanel, UpgradeLink } from './parts';
@@ -59,7 +60,7 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
         {total.sites === 0 ? null : <SiteSearchForm />}
         {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
         {licenses.map((license) => (
-          <LicensePanel license={license} />
+          <LicensePanel license={license} isOnly={total.attention === 1} />
         ))}
         <Pagination
           path="/my/mail"
@@ -68,6 +69,7 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
           limit={LIMIT}
         />
         {more && next === null ? <p>{my.moreLicenses}</p> : null}
+        <Details email={email} language={await mailLanguageOf({ db, email, view })} help={help} />
         <p class="small muted">{my.closes}</p>
         <OtherKeyForm />
       </CustomerPage>
@@ -93,8 +95,8 @@ function ActionItems({ licenses, total }: { licenses: MyLicense[]; total: number
   if (total === 1)
     return (
       <VerdictPanel kind="warn" icon={icon} title={<Sentence license={first} />}>
-        <p>
-          <Renewal license={first} />
+        <p class="acts">
+          <Renewal license={first} kind="btn btn-primary" />
         </p>
       </VerdictPanel>
     );
@@ -106,7 +108,7 @@ function ActionItems({ licenses, total }: { licenses: MyLicense[]; total: number
             <a href={`#h-l${license.id}`}>
               <Sentence license={license} />
             </a>{' '}
-            <Renewal license={license} />
+            <Renewal license={license} kind="nowrap" />
           </li>
         ))}
       </ul>
@@ -128,10 +130,17 @@ function Sentence({ license }: { license: MyLicense }) {
   return <>{t.sentences.attention[attention](facts)}</>;
 }
 
-function Renewal({ license: { attention, renewUrl, upgradeUrl } }: { license: MyLicense }) {
+function Renewal({
+  license: { attention, renewUrl, upgradeUrl },
+  kind,
+}: {
+  license: MyLicense;
+  /** classes of the link */
+  kind: string;
+}) {
   return attention === 'FULL' ? (
-    <UpgradeLink url={upgradeUrl} kind="nowrap" />
+    <UpgradeLink url={upgradeUrl} kind={kind} />
   ) : (
-    <RenewLink url={renewUrl} kind="nowrap" />
+    <RenewLink url={renewUrl} kind={kind} />
   );
 }

@@ -7,8 +7,11 @@ import { tellStanding } from '../../../texts/customers/sentences';
 import { SupportLink, DownloadButton, Meter, RenewLink, UpgradeLink } from './parts';
 import { SiteTable } from './site-table';
 
-/** The panel of one licence: its state, keys and newest sites. */
-export function LicensePanel({ license }: { license: MyLicense }) {
+/**
+ * The panel of one licence: its state, keys and newest sites.
+ * @param isOnly true if the verdict above the licences is about one, and has the button to renew or enlarge it
+ */
+export function LicensePanel({ license, isOnly }: { license: MyLicense; isOnly: boolean }) {
   const { t, to, format } = useView();
   const { my } = t;
   const { id, keys, sites, slots, removals, activationType, attention, standing } = license;
@@ -50,10 +53,10 @@ export function LicensePanel({ license }: { license: MyLicense }) {
             </DownloadButton>
           ))}
           {only === undefined ? null : <KeyButtons license={license} of={only} />}
-          {attention === 'ENDED' || attention === 'ENDS_SOON' ? (
+          {!isOnly && (attention === 'ENDED' || attention === 'ENDS_SOON') ? (
             <RenewLink url={license.renewUrl} kind="btn btn-sm" />
           ) : null}
-          <UpgradeLink url={license.upgradeUrl} kind="btn btn-sm" />
+          <UpgradeLink url={isOnly && attention === 'FULL' ? null : license.upgradeUrl} kind="btn btn-sm" />
           {isLive && attention !== 'FULL' && !hasNoRemoval ? null : (
             <SupportLink url={license.supportUrl} kind="btn btn-sm" />
           )}
@@ -71,20 +74,18 @@ export function LicensePanel({ license }: { license: MyLicense }) {
         mayRemove={removals.left > 0}
         empty={isLive ? my.sites.none : my.sites.noneNow}
       />
-      {sites.total === 0 ? null : (
+      {sites.total > sites.newest.length ? (
         <footer>
-          {sites.total > sites.newest.length ? (
-            <a class="btn btn-sm" href={to(`${path}/sites`)}>
-              {my.sites.showAll(format.number(sites.total))}
-              <span class="visually-hidden"> {title}</span>
-            </a>
-          ) : null}
+          <a class="btn btn-sm" href={to(`${path}/sites`)}>
+            {my.sites.showAll(format.number(sites.total))}
+            <span class="visually-hidden"> {title}</span>
+          </a>
           <a class="btn btn-sm" href={to(`${path}/sites.csv`)}>
             {t.kit.csv}
             <span class="visually-hidden"> {title}</span>
           </a>
         </footer>
-      )}
+      ) : null}
     </section>
   );
 }

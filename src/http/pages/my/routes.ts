@@ -1,5 +1,6 @@
 import type { CustomerCall, PageCall, Route } from '../page';
 import { byMailRoute } from './by-mail';
+import { languageRoute } from './details';
 import { downloadRoute } from './downloads';
 import { enterRoutes } from './enter';
 import { keyRoutes } from './keys';
@@ -9,5 +10,5 @@ import { siteRoutes } from './sites';
 /** The customers' pages: public ones, and those that need a session. */
 export const myRoutes: { open: Route<PageCall>[]; signedIn: Route<CustomerCall>[] } = {
   open: enterRoutes,
-  signedIn: [byMailRoute, downloadRoute, ...siteRoutes, removeSiteRoute, ...keyRoutes],
+  signedIn: [byMailRoute, languageRoute, downloadRoute, ...siteRoutes, removeSiteRoute, ...keyRoutes],
 };

@@ -36,24 +36,26 @@ export function SiteTable<Site extends MySite>({
       rows={sites}
       empty={empty}
       columns={[
-        { title: texts.site, kind: 'name', cell: nameOf },
-        ...more,
         {
-          title: texts.label,
-          kind: 'long',
+          title: texts.site,
+          kind: 'name',
           cell: (site) => {
-            const { name, free } = site;
             const held = heldUntil(site);
+            const about = [
+              site.name,
+              site.free && texts.staging,
+              held !== undefined && texts.held(format.day(held)),
+            ].filter(Boolean);
             return (
               <>
-                {name ?? (free || held ? '' : t.kit.none)}
-                {free ? <span class="sub">{texts.staging}</span> : null}
-                {held ? <span class="sub">{texts.held(format.day(held))}</span> : null}
+                {nameOf(site)}
+                {about.length === 0 ? null : <span class="sub">{about.join(' · ')}</span>}
               </>
             );
           },
         },
-        { title: texts.since, cell: ({ activatedAt }) => format.localDay(activatedAt) },
+        ...more,
+        { title: texts.since, kind: 'time', cell: ({ activatedAt }) => format.localDay(activatedAt) },
         {
           title: '',
           kind: 'act',

@@ -3,6 +3,7 @@ import { findMySite, listMySites, mySiteRows } from '../../../selfservice/by-mai
 import { toId } from '../../../operations/kit/request-params';
 import { fieldOf } from '../form-state';
 import { CustomerPage } from '../kit/customer-page';
+import { LineIcon } from '../kit/icons';
 import { Panel } from '../kit/panel';
 import { Pagination } from '../kit/table';
 import type { Cell, CsvField } from '../csv';
@@ -122,31 +123,30 @@ async function downloadSites({ db, email, path, view }: MailCall): Promise<PageR
 export function SiteSearchForm({ path, value = '' }: { path?: string; value?: string | undefined }) {
   const { t, to } = useView();
   const { find, filter } = t.my.sites;
+  const label = path === undefined ? find : filter;
   return (
-    <form
-      class={path === undefined ? 'panel filters' : 'filters'}
-      method="post"
-      action={to(path ?? '/my/sites')}
-      role="search"
-    >
-      <div class="grow">
-        <label for="site">{path === undefined ? find : filter}</label>
-        <input
-          class="input"
-          id="site"
-          name="site"
-          type="search"
-          autocomplete="off"
-          maxlength={255}
-          value={value}
-        />
-      </div>
-      <div>
-        <button class="btn" type="submit">
-          {t.kit.find}
+    <div class={path === undefined ? 'panel filters' : 'filters'}>
+      <form class="find" method="post" action={to(path ?? '/my/sites')} role="search">
+        <div class="only">
+          <label for="site" class="visually-hidden">
+            {label}
+          </label>
+          <input
+            class="input"
+            id="site"
+            name="site"
+            type="search"
+            autocomplete="off"
+            maxlength={255}
+            placeholder={label}
+            value={value}
+          />
+        </div>
+        <button type="submit" aria-label={t.kit.find}>
+          <LineIcon name="search" />
         </button>
-      </div>
-    </form>
+      </form>
+    </div>
   );
 }
 

@@ -11,26 +11,39 @@ export function Versions({
   product: { id, versions, more },
   title,
   note,
+  isWhole,
 }: {
   product: OfferedProduct;
   title: string;
   note: string | undefined;
+  /** the older versions are open, because all of them were asked for */
+  isWhole: boolean;
 }) {
   const { t, to } = useView();
+  // Show the newest one, and below it the older ones down to the first that can be downloaded.
+  const shown = versions.findIndex(({ code }) => code === null) + 1 || 1;
+  const older = versions.slice(shown);
+  const all = more ? (
+    <a href={`${to('/my', { all: id })}#h-versions-${id}`}>{t.my.allVersions}</a>
+  ) : undefined;
   return (
-    <Panel
-      id={`versions-${id}`}
-      title={title}
-      aside={note}
-      footer={
-        more ? <a href={`${to('/my', { all: id })}#h-versions-${id}`}>{t.my.allVersions}</a> : undefined
-      }
-    >
+    <Panel id={`versions-${id}`} title={title} aside={note}>
       <ol class="ver">
-        {versions.map((version) => (
+        {versions.slice(0, shown).map((version) => (
           <Version productId={id} version={version} />
         ))}
       </ol>
+      {older.length === 0 ? null : (
+        <details class="fold" open={isWhole}>
+          <summary>{t.my.older}</summary>
+          <ol class="ver">
+            {older.map((version) => (
+              <Version productId={id} version={version} />
+            ))}
+          </ol>
+          {all === undefined ? null : <footer>{all}</footer>}
+        </details>
+      )}
     </Panel>
   );
 }

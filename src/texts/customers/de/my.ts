@@ -40,7 +40,6 @@ export const my: Translated<typeof en> = {
   upgrade: 'Größere Lizenz holen',
   askSeller: 'Den Anbieter fragen',
   figures: 'Ihre Lizenz in Zahlen',
-  status: 'Status',
   until: 'Gültig bis',
   paidUntil: 'Bezahlt bis',
   nextPayment: { by_itself: 'verlängert sich von selbst', awaited: 'Verlängerung wird erwartet' },
@@ -55,6 +54,7 @@ export const my: Translated<typeof en> = {
   security: 'Diese Version schließt eine Sicherheitslücke. Bitte aktualisieren Sie.',
   securityOf: (product, version) =>
     `Version ${version} von ${product} schließt eine Sicherheitslücke. Bitte aktualisieren Sie.`,
+  older: 'Ältere Versionen',
   allVersions: 'Alle Versionen zeigen',
   download: 'Herunterladen',
   downloadVersion: (version) => `${version} herunterladen`,
@@ -124,7 +124,6 @@ export const my: Translated<typeof en> = {
     caption: (license) => `Websites von ${license}, neueste zuerst`,
     title: (license) => `Websites von ${license}`,
     site: 'Website',
-    label: 'Bezeichnung',
     since: 'Seit',
     license: 'Lizenz',
     staging: 'Testsite, belegt keinen Platz',
@@ -152,6 +151,13 @@ export const my: Translated<typeof en> = {
     removing: 'Wird entfernt...',
     back: 'Behalten',
     csvName: 'websites.csv',
+  },
+  details: {
+    title: 'Ihre Daten',
+    email: 'E-Mail',
+    emailHint: 'Nur wir können sie ändern. Bitte schreiben Sie uns von dieser Adresse aus.',
+    language: 'Sprache',
+    languageHint: 'Für diese Seite und unsere Mails an Sie.',
   },
   toLicenses: 'Zurück zu Ihren Lizenzen',
   closes:

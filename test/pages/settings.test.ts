@@ -51,7 +51,8 @@ describe('the settings', () => {
   it('show the values in effect and their sources, and never a secret', async () => {
     const { html } = await pages.get('/settings');
     const text = textOf(html);
-    expect(text).toContain('set by LICENSING_LOG_DAYS in the environment');
+    expect(text).toContain('set at the start');
+    expect(text).toMatch(/LICENSING_LOG_DAYS\s+30 days\s+environment/);
     expect(text).toMatch(/LICENSING_KEY_SECRET\s+set\s+environment/);
     expect(html).not.toContain(Buffer.alloc(32, 7).toString('base64'));
     const keeping = textOf((await pages.get('/settings/keeping')).html);

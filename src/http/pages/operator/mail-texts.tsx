@@ -1,6 +1,6 @@
 import { notFound, type ErrorResponse } from '../../../operations/kit/failures';
 import { MAIL_TEXTS, mailTextOperations } from '../../../operations/mail-texts';
-import { CUSTOMERS } from '../../../texts/customers/languages';
+import { CUSTOMERS, CUSTOMER_LANGUAGES } from '../../../texts/customers/languages';
 import { submitOperation, redirectIfDeleted, type DataOf } from '../submit';
 import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
@@ -31,7 +31,9 @@ export const mailTextRoutes: Route<OperatorCall>[] = [
 async function showTexts(call: OperatorCall): Promise<PageResponse> {
   const { t, to } = call.view;
   const { texts, title } = t.settings;
-  const rows = await submitOperation(call, new URLSearchParams(), mailTextOperations.listMailTexts);
+  const all = await submitOperation(call, new URLSearchParams(), mailTextOperations.listMailTexts);
+  const nameOf = (name: string) => t.license.facts.mailTypes[name] ?? name;
+  const sourceOf = ({ source }: (typeof all)[number]) => texts.sources[source] ?? source;
   return {
     page: (
       <ListPage
@@ -40,25 +42,24 @@ async function showTexts(call: OperatorCall): Promise<PageResponse> {
         crumbs={[[title, '/settings']]}
         sub={texts.about}
         caption={texts.caption}
-        rows={rows}
+        rows={[...new Set(all.map(({ name }) => name))]}
         empty={null}
         columns={[
-          {
-            title: texts.columns.name,
-            kind: 'name',
-            cell: ({ name, language }) => (
-              <a href={to(`/settings/texts/${name}/${language}`)}>
-                {t.license.facts.mailTypes[name] ?? name}
-                <span class="visually-hidden"> ({language})</span>
-              </a>
-            ),
-          },
-          {
-            title: texts.columns.language,
-            phone: 'beside',
-            cell: ({ language }) => CUSTOMERS[language as 'en'].language.name,
-          },
-          { title: texts.columns.source, cell: ({ source }) => texts.sources[source] ?? source },
+          { title: texts.columns.name, kind: 'name', cell: nameOf },
+          ...CUSTOMER_LANGUAGES.map((language) => ({
+            title: CUSTOMERS[language].language.name,
+            cell: (name: string) =>
+              all
+                .filter((one) => one.name === name && one.language === language)
+                .map((one) => (
+                  <a
+                    href={to(pathOf(one))}
+                    aria-label={`${nameOf(name)}, ${CUSTOMERS[language].language.name}: ${sourceOf(one)}`}
+                  >
+                    {sourceOf(one)}
+                  </a>
+                )),
+          })),
         ]}
       />
     ),

@@ -80,19 +80,30 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
         empty={<p>{failed ? texts.noneFailed : texts.none}</p>}
         columns={[
           {
-            title: columns.state,
-            cell: ({ mail, isNobodys }) =>
-              isNobodys ? (
-                t.failures.mail.NOBODYS
-              ) : (
-                <State state={mail.state} word={mailStates[mail.state]} />
-              ),
+            title: columns.type,
+            kind: 'name',
+            cell: ({ mail, recipient }) => (
+              <>
+                {mailTypes[mail.type] ?? mail.type}
+                <span class="sub">{recipient ?? t.common.none}</span>
+              </>
+            ),
           },
-          { title: columns.type, kind: 'name', cell: ({ mail }) => mailTypes[mail.type] ?? mail.type },
           {
-            title: columns.recipient,
-            kind: 'long',
-            cell: ({ recipient }) => recipient ?? t.common.none,
+            title: columns.state,
+            phone: 'beside',
+            cell: ({ mail, isNobodys, error }) => (
+              <>
+                {isNobodys ? (
+                  t.failures.mail.NOBODYS
+                ) : (
+                  <State state={mail.state} word={mailStates[mail.state]} />
+                )}
+                {error === null ? null : (
+                  <span class="sub">{`${capitalized(describeStored(t.failures.mail, error))}.`}</span>
+                )}
+              </>
+            ),
           },
           {
             title: columns.license,
@@ -112,12 +123,6 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
             cell: ({ mail }) => (mail.sentAt === null ? t.common.none : format.moment(mail.sentAt)),
           },
           { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },
-          {
-            title: columns.error,
-            kind: 'long',
-            cell: ({ error }) =>
-              error === null ? t.common.none : `${capitalized(describeStored(t.failures.mail, error))}.`,
-          },
           failed && {
             title: '',
             kind: 'act',

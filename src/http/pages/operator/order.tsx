@@ -24,11 +24,13 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { Form, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { LineIcon } from '../kit/icons';
 import { NoteLine } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
 import { DescriptionList, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
+import { TimelineItem } from '../kit/timeline';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
@@ -342,7 +344,10 @@ function Events({ events }: { events: ReadEvent[] }) {
   const { t, format } = useView();
   const { one: texts, events: names, actions } = t.orders;
   const reasons: Record<string, string> = t.orders.reasons;
-  const { eventColumns: columns } = texts;
+  const moneyText = (event: ReadEvent) => {
+    const money = moneyOf(event);
+    return money === undefined ? '' : format.money(money.amount, money.currency);
+  };
   const told = (line: string, action: string, reason: string | null) => {
     const what = actions[action] ?? action;
     return texts.of(
@@ -351,40 +356,29 @@ function Events({ events }: { events: ReadEvent[] }) {
     );
   };
   return (
-    <Panel id="events" title={texts.events}>
-      <Table
-        caption={texts.eventsCaption}
-        rows={events}
-        empty={null}
-        columns={[
-          { title: columns.at, cell: ({ at }) => <span class="nowrap">{format.exact(at)}</span> },
-          {
-            title: columns.event,
-            kind: 'name',
-            cell: ({ event, partial, isTest }) => (
-              <>
-                {names[event] ?? event}
-                {partial ? <span class="sub">{texts.part}</span> : null}
-                {isTest ? <span class="sub">{t.orders.test}</span> : null}
-              </>
-            ),
-          },
-          events.some((event) => moneyOf(event) !== undefined) && {
-            title: columns.amount,
-            kind: 'number',
-            cell: (event) => {
-              const money = moneyOf(event);
-              return money === undefined ? t.common.none : format.money(money.amount, money.currency);
-            },
-          },
-          {
-            title: columns.did,
-            cell: (event) =>
-              outcomesOf(event).map(({ line, action, reason }) => <div>{told(line, action, reason)}</div>),
-          },
-          { title: columns.received, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
-        ]}
-      />
+    <Panel id="events" title={texts.events} aside={texts.eventsCaption}>
+      <ol class="tl">
+        {events.map((event) => (
+          <TimelineItem
+            icon={<LineIcon name="shopping-bag" />}
+            when={<time datetime={event.at.toISOString()}>{format.exact(event.at)}</time>}
+          >
+            <strong>{names[event.event] ?? event.event}</strong> {moneyText(event)}
+            {outcomesOf(event).map(({ line, action, reason }) => (
+              <div>{told(line, action, reason)}</div>
+            ))}
+            <small>
+              {[
+                event.partial && texts.part,
+                event.isTest && t.orders.test,
+                texts.received(format.moment(event.receivedAt)),
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+            </small>
+          </TimelineItem>
+        ))}
+      </ol>
     </Panel>
   );
 }

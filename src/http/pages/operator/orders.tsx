@@ -127,7 +127,6 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
           )
         }
         columns={[
-          { title: columns.state, cell: ({ order }) => <OrderBadges order={order} /> },
           {
             title: columns.order,
             kind: 'name',
@@ -138,6 +137,7 @@ async function showList({ db, query, view }: OperatorCall): Promise<PageResponse
               </>
             ),
           },
+          { title: columns.state, phone: 'beside', cell: ({ order }) => <OrderBadges order={order} /> },
           {
             title: columns.customer,
             kind: 'long',

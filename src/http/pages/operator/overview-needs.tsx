@@ -101,7 +101,17 @@ export function ActionItemLine({ need, shop }: { need: ActionItem; shop?: string
 }
 
 /** A list item that is one link. @param by the name of the link's target, or further facts */
-function TaskLine({ icon, href, by, children }: { icon: Child; href: string; by: string; children: string }) {
+export function TaskLine({
+  icon,
+  href,
+  by,
+  children,
+}: {
+  icon?: Child;
+  href: string;
+  by: string;
+  children: string;
+}) {
   return (
     <li>
       <a href={href}>

@@ -93,10 +93,10 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
               installed={installed}
               products={query.productId === undefined ? goods.products.length : 1}
             />
-            <RefusedPanel query={query} reasons={reasons} />
           </div>
           <div class="stack">
             <EndingPanel months={figures.expiring} />
+            <RefusedPanel query={query} reasons={reasons} />
             <ArrivedPanel arrivals={arrivals} days={figures.days.length} />
             <UsedPanel days={figures.days} released={released} />
           </div>

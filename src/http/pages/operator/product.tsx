@@ -2,6 +2,7 @@ import { readProduct, type Plan, type Product, type ProductDetails } from '../..
 import { countLicensesByPlan } from '../../../figures/statistics';
 import { readId } from '../../../operations/kit/request-params';
 import { ButtonLink } from '../kit/fields';
+import { MoreMenu } from '../kit/more-menu';
 import { TitledPage } from '../kit/operator-page';
 import { DescriptionList, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
@@ -29,14 +30,18 @@ async function showProduct(call: OperatorCall): Promise<PageResponse> {
     <>
       <ButtonLink path="/releases" query={{ product_id: id }} label={texts.releases} />
       <ButtonLink path={`/products/${id}/sites`} label={view.t.told.button} />
-      {product.element === null ? null : (
-        <ButtonLink path={`/products/${id}/joomla-plugin`} label={texts.plugin.button} />
-      )}
-      {view.mayWrite ? (
-        <>
-          <ButtonLink path={`/products/${id}/edit`} label={texts.edit} />
-          <ButtonLink path={`/products/${id}/delete`} label={texts.remove} />
-        </>
+      {view.mayWrite ? <ButtonLink path={`/products/${id}/edit`} label={texts.edit} /> : null}
+      {view.mayWrite || product.element !== null ? (
+        <MoreMenu label={`${view.t.common.actions}: ${name}`}>
+          {product.element === null ? null : (
+            <a href={view.to(`/products/${id}/joomla-plugin`)}>{texts.plugin.button}</a>
+          )}
+          {view.mayWrite ? (
+            <div class="cut">
+              <a href={view.to(`/products/${id}/delete`)}>{texts.remove}</a>
+            </div>
+          ) : null}
+        </MoreMenu>
       ) : null}
     </>
   );

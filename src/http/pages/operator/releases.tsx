@@ -12,6 +12,7 @@ import { Filters, orderField } from '../kit/filters';
 import type { IconName } from '../kit/icons';
 import { Tag, type TagKind } from '../kit/status';
 import { ListPage } from '../kit/list-page';
+import { MoreMenu } from '../kit/more-menu';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
@@ -90,7 +91,6 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
           </>
         }
         columns={[
-          { title: columns.state, cell: (release) => <ReleaseState release={release} rollouts={rollouts} /> },
           {
             title: columns.version,
             kind: 'name',
@@ -102,6 +102,11 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
                 <ChangeList changelog={firstLines(changelog)} words={texts.changes} />
               </>
             ),
+          },
+          {
+            title: columns.state,
+            phone: 'bare',
+            cell: (release) => <ReleaseState release={release} rollouts={rollouts} />,
           },
           {
             title: columns.released,
@@ -231,9 +236,8 @@ function Action({ release: { id, version, state } }: { release: Release }) {
   const [path, name] = actions[state] ?? [];
   if (path === undefined) return null;
   return (
-    <a class="btn btn-sm" href={to(`/releases/${id}/${path}`)}>
-      {name}
-      <span class="visually-hidden"> {version}</span>
-    </a>
+    <MoreMenu label={`${t.common.actions}: ${version}`}>
+      <a href={to(`/releases/${id}/${path}`)}>{name}</a>
+    </MoreMenu>
   );
 }

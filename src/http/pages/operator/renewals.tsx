@@ -157,15 +157,15 @@ function Figures({
   return (
     <>
       <MonthsPanel found={found} filters={filters} />
+      <PlansPanel found={found} filters={filters} products={products} plans={plans} />
       <div class="cols cols-2">
         <div class="stack">
           <DuePanel found={found} filters={filters} />
           <StatesPanel states={found.states} />
         </div>
         <div class="stack">
-          <MoneyPanel money={money} />
-          <PlansPanel found={found} filters={filters} products={products} plans={plans} />
           <CalendarPanel ends={found.ends} />
+          <MoneyPanel money={money} />
         </div>
       </div>
     </>

@@ -82,7 +82,8 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
   const all = await readAll(call);
   const mailTexts = await submitOperation(call, new URLSearchParams(), mailTextOperations.listMailTexts);
   const own = mailTexts.filter(({ source }) => source !== 'built_in').length;
-  const { to } = call.view;
+  const { to, format } = call.view;
+  const fixed = all.filter(({ editable, source }) => !editable || source === 'environment');
   const group = (id: SettingGroup, more: Row[] = [], footer?: Child) => (
     <GroupPanel id={id} all={all} mayChange={mayWrite} more={more} footer={footer} />
   );
@@ -125,11 +126,14 @@ async function showSettings(call: OperatorCall): Promise<PageResponse> {
             )}
             {group('limits')}
             {group('keeping')}
-            <Panel id="fixed" title={texts.fixed.title}>
-              <PanelBody>
-                <p class="small">{texts.fixed.about}</p>
-              </PanelBody>
-              <FixedTable rows={all.filter(({ editable }) => !editable)} />
+            <Panel id="fixed">
+              <details class="fold" id="h-fixed">
+                <summary>{texts.fixed.count(fixed.length, format.number(fixed.length))}</summary>
+                <PanelBody>
+                  <p class="small">{texts.fixed.about}</p>
+                </PanelBody>
+                <FixedTable rows={fixed} />
+              </details>
             </Panel>
           </div>
         </div>
@@ -199,10 +203,10 @@ function GroupPanel({
 function Shown({ setting }: { setting: Setting }) {
   const { t, format } = useView();
   const { settings: texts } = t;
-  const { source, variable, changed_by: by, changed_at: at } = setting;
+  const { source, changed_by: by, changed_at: at } = setting;
   const from =
     source === 'environment'
-      ? texts.source.environment(variable)
+      ? texts.source.environment
       : source === 'stored'
         ? texts.source.stored(
             (by ?? '').replace(/^(?:operator|token):/, ''),
@@ -224,14 +228,15 @@ function shownValue({ name, value }: Setting, { t, format }: ReturnType<typeof u
       ? CUSTOMERS[value as 'en'].language.name
       : String(value);
   if (name === 'mail_url') return mailServerInWords(t.settings.mail, String(value));
-  const isDays = isEditable(name) && EDITABLE[name].group === 'keeping';
+  if (!isEditable(name)) return String(value);
+  const isDays = EDITABLE[name].group === 'keeping';
   const text = typeof value === 'number' ? format.number(value) : value;
   return isDays ? t.settings.days(text) : text;
 }
 
 function FixedTable({ rows }: { rows: Setting[] }) {
-  const { t } = useView();
-  const { fixed: texts, none } = t.settings;
+  const view = useView();
+  const { fixed: texts, none } = view.t.settings;
   return (
     <Table
       caption={texts.caption}
@@ -242,7 +247,8 @@ function FixedTable({ rows }: { rows: Setting[] }) {
         {
           title: texts.columns.value,
           kind: 'long',
-          cell: ({ value }) => (value === null ? none : value === '***' ? texts.secretSet : String(value)),
+          cell: (one) =>
+            one.value === null ? none : one.value === '***' ? texts.secretSet : shownValue(one, view),
         },
         {
           title: texts.columns.source,

@@ -14,6 +14,7 @@ import { formState, type FormState } from '../form-state';
 import { CopyText } from '../kit/copy';
 import { ButtonLink, Form, FormErrors, Select, Submit, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { MoreMenu } from '../kit/more-menu';
 import { NoteLine } from '../kit/note';
 import { OperatorPage } from '../kit/operator-page';
 import { DescriptionList, PageHeader, PanelBody, Panel } from '../kit/panel';
@@ -317,7 +318,11 @@ function ShopPage({
           <>
             <ButtonLink kind="primary" path={`/shops/${name}/map`} label={t.orders.map.add} />
             <ButtonLink path={`/shops/${name}/edit`} label={texts.edit} />
-            <ButtonLink path={`/shops/${name}/remove`} label={texts.remove} />
+            <MoreMenu label={`${t.common.actions}: ${name}`}>
+              <div class="final">
+                <a href={to(`/shops/${name}/remove`)}>{texts.remove}</a>
+              </div>
+            </MoreMenu>
           </>
         }
       />
@@ -463,10 +468,10 @@ function MessagesPanel({ messages, unreadable }: Receives) {
         rows={messages}
         empty={<p>{texts.messagesNone}</p>}
         columns={[
-          { title: titles.at, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
           { title: titles.type, kind: 'name', cell: ({ type }) => type },
           {
             title: titles.became,
+            phone: 'bare',
             cell: ({ result, reason }) => (
               <>
                 {results[result] ?? result}
@@ -479,6 +484,7 @@ function MessagesPanel({ messages, unreadable }: Receives) {
             cell: ({ orderId }) =>
               orderId === null ? null : <a href={to(`/orders/${orderId}`)}>{orderId}</a>,
           },
+          { title: titles.at, kind: 'time', cell: ({ receivedAt }) => format.moment(receivedAt) },
         ]}
       />
     </Panel>

@@ -111,7 +111,7 @@ export function ProductForm({ form }: { form: FormState }) {
       <FormErrors form={form} />
       <TextField name="name" label={texts.name} hint={texts.nameHint} required />
       <TextField name="element" label={texts.element} hint={texts.elementHint} placeholder="pkg_example" />
-      <Submit busy={t.start.saving} label={texts.submit} />
+      <Submit kind="quiet" busy={t.start.saving} label={texts.submit} />
     </Form>
   );
 }

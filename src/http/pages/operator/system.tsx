@@ -1,4 +1,3 @@
-import type { Child } from 'hono/jsx';
 import { DAY_MS } from '../../../base/days';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
@@ -9,6 +8,7 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { loadOptional } from '../load-optional';
 import { Findings, Summary, findingsToAct } from './doctor';
+import { TaskLine } from './overview-needs';
 
 /** Links to the pages about the installation, with their action items. */
 
@@ -18,7 +18,7 @@ export const systemRoutes: Route<OperatorCall>[] = [{ path: '/system', get: show
 
 async function showSystem(call: OperatorCall): Promise<PageResponse> {
   const { settings, view } = call;
-  const { t, format } = view;
+  const { t, to } = view;
   const { system: texts } = t;
   // Undefined if the doctor did not finish within the timeout.
   const findings = await loadOptional(call, () => settings.examine());
@@ -26,72 +26,56 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
   return {
     page: (
       <TitledPage title={texts.title} nav="system" sub={texts.version(settings.version)}>
-        <div class="cols">
-          <Part
-            id="doctor"
-            title={texts.doctor.title}
-            path="/doctor"
-            go={findings ? texts.go.doctor : texts.doctor.first}
-          >
-            {findings === undefined ? null : (
-              <>
-                <PanelBody>
-                  <Summary findings={findings} />
-                </PanelBody>
-                <Findings findings={findingsToAct(findings).slice(0, 1)} />
-              </>
-            )}
-          </Part>
-        </div>
-        <DoorPanel />
+        <Panel
+          id="doctor"
+          title={texts.doctor.title}
+          footer={<a href={to('/doctor')}>{findings ? texts.doctor.go : texts.doctor.first}</a>}
+        >
+          {findings === undefined ? null : (
+            <>
+              <PanelBody>
+                <Summary findings={findings} />
+              </PanelBody>
+              <Findings findings={findingsToAct(findings).slice(0, 1)} />
+            </>
+          )}
+        </Panel>
         {access === undefined ? null : (
-          <div class="cols cols-2">
-            <Part id="settings" title={t.settings.title} path="/settings" go={t.settings.go}>
-              <PanelBody>{t.settings.summary}</PanelBody>
-            </Part>
-            <Part id="start" title={t.start.steps} path="/start" go={t.start.go}>
-              <PanelBody>{t.start.about}</PanelBody>
-            </Part>
-            <Part id="tokens" title={texts.tokens.title} path="/tokens" go={texts.go.tokens}>
-              <PanelBody>
-                {texts.tokenCount(access.tokens, format.number(access.tokens))}{' '}
-                {access.ending.length === 0
-                  ? null
-                  : texts.tokensEnding(access.ending.map(({ name }) => name).join(', '))}
-              </PanelBody>
-            </Part>
-            <Part
-              id="signing-keys"
-              title={texts.signingKeys.title}
-              path="/signing-keys"
-              go={texts.go.signingKeys}
-            >
-              <PanelBody>
-                {access.signing === undefined
-                  ? texts.signingKeys.none
-                  : texts.signingKeys.signs(access.signing)}
-              </PanelBody>
-            </Part>
-            <Part id="operators" title={texts.operators.title} path="/operators" go={texts.go.operators}>
-              <PanelBody>
-                {texts.operatorsAbout}{' '}
-                {texts.operatorCount(access.operators, format.number(access.operators))}
-              </PanelBody>
-            </Part>
-            <Part id="mails" title={texts.mails.title} path="/mails" go={texts.go.mails}>
-              <PanelBody>{texts.mails.about}</PanelBody>
-            </Part>
-            <Part id="webhooks" title={t.webhooks.title} path="/webhooks" go={t.webhooks.go}>
-              <PanelBody>{t.webhooks.about}</PanelBody>
-            </Part>
-            <Part id="move-in" title={t.moveIn.title} path="/move-in" go={t.moveIn.go}>
-              <PanelBody>{t.moveIn.about}</PanelBody>
-            </Part>
-          </div>
+          <Panel id="parts">
+            <ul class="todo">
+              {partsOf(call, access).map(([path, title, about]) => (
+                <TaskLine href={to(path)} by={about}>
+                  {title}
+                </TaskLine>
+              ))}
+            </ul>
+          </Panel>
         )}
+        <DoorPanel />
       </TitledPage>
     ),
   };
+}
+
+/** Lists the pages about the installation, each with its state or its purpose. */
+function partsOf(
+  { view: { t, format } }: OperatorCall,
+  { tokens, ending, operators, signing }: Access,
+): [path: string, title: string, about: string][] {
+  const { system: texts } = t;
+  const ended = ending.length === 0 ? '' : texts.tokensEnding(ending.map(({ name }) => name).join(', '));
+  return [
+    ['/tokens', texts.tokens.title, `${texts.tokenCount(tokens, format.number(tokens))} ${ended}`],
+    ['/operators', texts.operators.title, texts.operatorCount(operators, format.number(operators))],
+    [
+      '/signing-keys',
+      texts.signingKeys.title,
+      signing === undefined ? texts.signingKeys.none : texts.signingKeys.signs(signing),
+    ],
+    ['/webhooks', t.webhooks.title, t.webhooks.about],
+    ['/start', t.start.steps, t.start.about],
+    ['/move-in', t.moveIn.title, t.moveIn.about],
+  ];
 }
 
 /** The sign-in component for the site's own Joomla: its download, and the steps. */
@@ -99,22 +83,20 @@ function DoorPanel() {
   const { t, to } = useView();
   const { door } = t.system;
   return (
-    <div class="cols">
-      <Panel id="joomla-door" title={door.title}>
-        <PanelBody>
-          <p>{door.about}</p>
-          <ol>
-            <li>
-              <a href={to('/joomla-door.zip')}>{door.download}</a>
-            </li>
-            <li>{door.install}</li>
-            <li>{door.open}</li>
-          </ol>
-        </PanelBody>
-      </Panel>
-    </div>
+    <Panel id="joomla-door" title={door.title} inside>
+      <p>{door.about}</p>
+      <ol>
+        <li>
+          <a href={to('/joomla-door.zip')}>{door.download}</a>
+        </li>
+        <li>{door.install}</li>
+        <li>{door.open}</li>
+      </ol>
+    </Panel>
   );
 }
+
+type Access = Awaited<ReturnType<typeof readAccess>>;
 
 async function readAccess({ db, at }: OperatorCall) {
   const live = (await listTokens(db)).filter(({ expiresAt }) => expiresAt === null || expiresAt > at);
@@ -124,25 +106,4 @@ async function readAccess({ db, at }: OperatorCall) {
   const operators = (await listOperators(db)).length;
   const signing = (await listKeysInUse(db)).find(({ state }) => state === 'current')?.kid;
   return { tokens: live.length, ending, operators, signing };
-}
-
-function Part({
-  id,
-  title,
-  path,
-  go,
-  children,
-}: {
-  id: string;
-  title: string;
-  path: string;
-  go: string;
-  children: Child;
-}) {
-  const { to } = useView();
-  return (
-    <Panel id={id} title={title} footer={<a href={to(path)}>{go}</a>}>
-      {children}
-    </Panel>
-  );
 }

@@ -16,6 +16,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink, Select } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { MoreMenu } from '../kit/more-menu';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { DescriptionList, Panel } from '../kit/panel';
@@ -88,16 +89,16 @@ async function showList({ db, query, view: { t, to, format } }: OperatorCall): P
           {
             title: '',
             kind: 'act',
-            cell: ({ id, mayIssue }) => (
-              <div class="acts">
-                {(['assign', 'issue', 'leave'] as const)
-                  .filter((what) => mayIssue || what !== 'issue')
-                  .map((what) => (
-                    <a class="btn btn-sm" href={to(`${LIST}/${id}/${what}`)}>
-                      {texts[what]}
-                    </a>
-                  ))}
-              </div>
+            cell: ({ id, names, mayIssue }) => (
+              <>
+                <a class="btn btn-sm" href={to(`${LIST}/${id}/assign`)}>
+                  {texts.assign}
+                </a>
+                <MoreMenu label={`${t.common.actions}: ${names ?? String(id)}`}>
+                  {mayIssue ? <a href={to(`${LIST}/${id}/issue`)}>{texts.issue}</a> : null}
+                  <a href={to(`${LIST}/${id}/leave`)}>{texts.leave}</a>
+                </MoreMenu>
+              </>
             ),
           },
         ]}

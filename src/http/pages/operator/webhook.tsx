@@ -18,9 +18,12 @@ import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, Submit } from '../kit/fields';
 import { SavedViews } from '../kit/filters';
 import { FormPage } from '../kit/form-page';
+import type { IconName } from '../kit/icons';
+import { MoreMenu } from '../kit/more-menu';
 import { NoteLine } from '../kit/note';
 import { TitledPage } from '../kit/operator-page';
 import { DescriptionList, Panel } from '../kit/panel';
+import { Tag, type TagKind } from '../kit/status';
 import { Pagination, Table } from '../kit/table';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -58,7 +61,7 @@ const pathOf = ({ path: { id = '' } }: OperatorCall) => `/webhooks/${id}`;
 
 async function showWebhook(call: OperatorCall): Promise<PageResponse> {
   const { db, query, at } = call;
-  const { t, format } = call.view;
+  const { t, to, format } = call.view;
   const webhook = await read(call);
   const { id, previousEndsAt } = webhook;
   const after = query.get('after') ?? undefined;
@@ -81,6 +84,18 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
           <>
             {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
             <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
+            <ButtonLink path={`/webhooks/${id}/edit`} label={texts.edit} />
+            <MoreMenu label={`${t.common.actions}: ${name}`}>
+              <a href={to(`/webhooks/${id}/rotate`)}>{texts.rotate}</a>
+              {isOn ? (
+                <Form path={`/webhooks/${id}/disable`} form={formState()}>
+                  <button type="submit">{texts.disable}</button>
+                </Form>
+              ) : null}
+              <div class="cut">
+                <a href={to(`/webhooks/${id}/remove`)}>{texts.remove}</a>
+              </div>
+            </MoreMenu>
           </>
         }
       >
@@ -98,12 +113,6 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
               [texts.facts.added, format.localDay(webhook.createdAt)],
             ]}
           />
-          <div class="acts">
-            <ButtonLink path={`/webhooks/${id}/edit`} label={texts.edit} />
-            <ButtonLink path={`/webhooks/${id}/rotate`} label={texts.rotate} />
-            {isOn ? <Act path={`/webhooks/${id}/disable`} label={texts.disable} kind="quiet" /> : null}
-            <ButtonLink path={`/webhooks/${id}/remove`} label={texts.remove} />
-          </div>
         </Panel>
         <Deliveries webhook={webhook} deliveries={items} next={next} after={after} isWaiting={isWaiting} />
       </TitledPage>
@@ -171,6 +180,12 @@ function Act({ path, label, kind }: { path: string; label: string; kind: 'primar
   );
 }
 
+const LOOKS: Record<ReturnType<typeof stateOfDelivery>, { kind: TagKind; icon: IconName }> = {
+  waiting: { kind: 'off', icon: 'clock' },
+  delivered: { kind: 'ok', icon: 'yes' },
+  failed: { kind: 'bad', icon: 'no' },
+};
+
 function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
   const { t, to, format } = useView();
   const texts = t.webhooks.deliveries;
@@ -194,18 +209,19 @@ function Deliveries({ webhook, deliveries, next, after, isWaiting }: Shown) {
           rows={deliveries}
           empty={<p>{isWaiting ? texts.noneWaiting : texts.none}</p>}
           columns={[
+            { title: columns.type, kind: 'name', cell: ({ type }) => type },
             {
               title: columns.state,
+              phone: 'beside',
               cell: (row) => (
                 <>
-                  {texts.states[stateOfDelivery(row)]}
+                  <Tag {...LOOKS[stateOfDelivery(row)]}>{texts.states[stateOfDelivery(row)]}</Tag>
                   {row.nextAttemptAt === null || webhook.disabledAt !== null ? null : (
                     <span class="sub">{texts.next(format.moment(row.nextAttemptAt))}</span>
                   )}
                 </>
               ),
             },
-            { title: columns.type, kind: 'name', cell: ({ type }) => type },
             {
               title: columns.license,
               cell: ({ licenseId }) =>

@@ -27,6 +27,9 @@ export function TokenField({
       />
       <div class="fld">
         <label for={`f-${name}`}>{signIn.token}</label>
+        <p class="hint" id={`hint-${name}`}>
+          {signIn.tokenHint}
+        </p>
         <input
           class="input"
           id={`f-${name}`}
@@ -37,9 +40,6 @@ export function TokenField({
           aria-describedby={`hint-${name}`}
           {...(error === undefined ? {} : { 'aria-invalid': 'true' })}
         />
-        <p class="hint" id={`hint-${name}`}>
-          {signIn.tokenHint}
-        </p>
       </div>
     </>
   );

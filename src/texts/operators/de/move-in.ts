@@ -5,7 +5,6 @@ export const moveIn: Translated<typeof en> = {
   title: 'Umziehen',
   about:
     'Übernehmen Sie die Lizenzen eines anderen Systems mit den Schlüsseln, die Ihre Kunden haben. Die Kunden merken nichts vom Umzug.',
-  go: 'Umziehen',
   from: 'Bisheriges System',
   reads: {
     tables: 'liest die Tabellen der Website',

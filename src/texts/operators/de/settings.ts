@@ -5,11 +5,9 @@ import { counted } from '../../case';
 export const settings: Translated<typeof en> = {
   title: 'Einstellungen',
   about: 'Eine Änderung gilt nach spätestens zwei Sekunden.',
-  summary: 'Name, Adresse und Bild des Shops, der Mailserver, Texte der Mails und Grenzen.',
-  go: 'Einstellungen',
   change: 'Ändern',
   groups: {
-    shop: 'Der Shop',
+    shop: 'Shop',
     mail: 'Mail',
     limits: 'Grenzen',
     keeping: 'Fristen',
@@ -46,7 +44,7 @@ export const settings: Translated<typeof en> = {
   },
   none: 'nicht gesetzt',
   source: {
-    environment: (variable) => `durch ${variable} in der Umgebung gesetzt`,
+    environment: 'beim Start gesetzt',
     stored: (who, when) => `hier gesetzt von ${who}, ${when}`,
     default: 'Standard',
   },
@@ -126,7 +124,7 @@ export const settings: Translated<typeof en> = {
       count === 0 ? 'Standardtexte' : count === 1 ? '1 eigener Text' : `${text} eigene Texte`,
     go: 'Texte zeigen',
     caption: 'Nach Mail',
-    columns: { name: 'Mail', language: 'Sprache', source: 'Text' },
+    columns: { name: 'Mail' },
     sources: { file: 'eine Datei auf dem Server', stored: 'Ihr eigener', built_in: 'Standard' },
     isFile:
       'Eine Datei auf dem Server hat diesen Text und geht vor. Entfernen Sie die Datei, um den Text hier zu ändern.',
@@ -151,6 +149,8 @@ export const settings: Translated<typeof en> = {
   },
   fixed: {
     title: 'Für Administratoren',
+    count: (count, text) =>
+      `Für Administratoren: ${count === 1 ? 'ein Wert' : `${text} Werte`}, beim Start gesetzt`,
     about:
       'Diese Werte braucht der Dienst zum Start. Ändern Sie sie in der Umgebung oder in der Einstellungsdatei, und starten Sie den Dienst neu.',
     caption: 'Passwörter und Geheimnisse werden nicht angezeigt.',

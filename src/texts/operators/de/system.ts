@@ -4,13 +4,6 @@ import type { Translated } from '../../translated';
 export const system: Translated<typeof en> = {
   title: 'System',
   version: (version) => `Version ${version}`,
-  go: {
-    mails: 'Mails',
-    doctor: 'Alle Befunde',
-    tokens: 'Tokens',
-    signingKeys: 'Signaturschlüssel',
-    operators: 'Betreiber',
-  },
   door: {
     title: 'Diese Seiten aus Joomla öffnen',
     about:
@@ -28,10 +21,8 @@ export const system: Translated<typeof en> = {
   tokensEnding: (names) => `Enden bald: ${names}.`,
   operatorCount: (count, text) =>
     count === 0 ? 'Kein Betreiber ist eingetragen.' : count === 1 ? 'Ein Betreiber.' : `${text} Betreiber.`,
-  operatorsAbout: 'Betreiber können sich mit einem Link per Mail anmelden.',
   mails: {
     title: 'Mails',
-    about: 'Schlüssel, Links, Erinnerungen und Nachrichten an Ihre Kunden.',
     off: 'Der Mailversand ist nicht eingerichtet: Er braucht die Mail-Einstellungen der Website oder einen Mailserver in den Einstellungen, und die Adresse der Website. Die Systemprüfung zeigt, was fehlt.',
     quick: 'Welche Mails',
     all: 'Neueste',
@@ -47,12 +38,10 @@ export const system: Translated<typeof en> = {
     columns: {
       state: 'Zustand',
       type: 'Mail',
-      recipient: 'An',
       license: 'Lizenz oder Bestellung',
       queued: 'Eingereiht',
       sent: 'Gesendet',
       attempts: 'Versuche',
-      error: 'Letzte Antwort',
     },
     help: 'Der Dienst versucht zwei Tage lang, eine Mail zu senden. Berichtigen Sie danach die Adresse auf der Seite der Lizenz, der Bestellung oder des Kunden, und senden Sie die Mail noch einmal. Eine Mail verlässt diese Liste, wenn eine spätere derselben Art gesendet wurde oder Sie sie als erledigt markieren.',
   },
@@ -189,6 +178,7 @@ export const system: Translated<typeof en> = {
     back: 'Betreiber behalten',
   },
   doctor: {
+    go: 'Alle Befunde',
     title: 'Systemprüfung',
     reach: 'Dieser Befehl prüft auch Pakete, Zähler und die Website von außen:',
     again: 'Noch einmal prüfen',

@@ -5,7 +5,6 @@ export const webhooks: Translated<typeof en> = {
   title: 'Webhooks',
   about:
     'Webhooks benachrichtigen andere Programme, zum Beispiel Ihr CRM, wenn sich Lizenzen, Websites oder Versionen ändern.',
-  go: 'Webhooks',
   add: 'Webhook hinzufügen',
   caption: 'Älteste zuerst',
   none: 'Noch kein Webhook. Fügen Sie die Adresse eines Programms hinzu, das über Änderungen benachrichtigt werden soll.',

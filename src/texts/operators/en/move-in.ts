@@ -2,7 +2,6 @@ export const moveIn = {
   title: 'Move in',
   about:
     'Take over the licences of another system with the keys that your customers have. They do not notice the move.',
-  go: 'Move in',
   from: 'Former system',
   /** after the name of a system */
   reads: {

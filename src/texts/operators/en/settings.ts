@@ -5,11 +5,9 @@ import { counted } from '../../case';
 export const settings = {
   title: 'Settings',
   about: 'A change takes effect within two seconds.',
-  summary: 'The shop’s name, address and picture, the mail server, texts of mails, and limits.',
-  go: 'Settings',
   change: 'Change',
   groups: {
-    shop: 'The shop',
+    shop: 'Shop',
     mail: 'Mail',
     limits: 'Limits',
     keeping: 'Periods',
@@ -45,9 +43,9 @@ export const settings = {
   },
   none: 'not set',
   source: {
-    environment: (variable: string) => `set by ${variable} in the environment`,
+    environment: 'set at the start',
     stored: (who: string, when: string) => `set here by ${who}, ${when}`,
-    default: 'default',
+    default: 'standard',
   },
   isGiven: (variable: string) =>
     `${variable} is set in the environment or in the settings file, and takes precedence. Remove it there and restart the service to change it here.`,
@@ -125,7 +123,7 @@ export const settings = {
       count === 0 ? 'Standard texts' : count === 1 ? '1 text of your own' : `${text} texts of your own`,
     go: 'Show the texts',
     caption: 'By mail',
-    columns: { name: 'Mail', language: 'Language', source: 'Text' },
+    columns: { name: 'Mail' },
     sources: { file: 'a file on the server', stored: 'your own', built_in: 'standard' } as Record<
       string,
       string
@@ -153,12 +151,14 @@ export const settings = {
   },
   fixed: {
     title: 'For administrators',
+    count: (count: number, text: string) =>
+      `For administrators: ${count === 1 ? 'one value' : `${text} values`}, set at the start`,
     about:
       'The service needs these values to start. Change them in the environment or in the settings file, and restart the service.',
     caption: 'Passwords and secrets are not shown.',
     columns: { name: 'Variable', value: 'Value', source: 'From' },
     given: 'environment',
-    usual: 'default',
+    usual: 'standard',
     secretSet: 'set',
   },
 };

@@ -1,13 +1,6 @@
 export const system = {
   title: 'System',
   version: (version: string) => `Version ${version}`,
-  go: {
-    mails: 'Mails',
-    doctor: 'All findings',
-    tokens: 'Tokens',
-    signingKeys: 'Signing keys',
-    operators: 'Operators',
-  },
   door: {
     title: 'Open these pages from Joomla',
     about:
@@ -25,10 +18,8 @@ export const system = {
   tokensEnding: (names: string) => `Ending soon: ${names}.`,
   operatorCount: (count: number, text: string) =>
     count === 0 ? 'No operator is added.' : count === 1 ? 'One operator.' : `${text} operators.`,
-  operatorsAbout: 'Operators can sign in with a link by mail.',
   mails: {
     title: 'Mails',
-    about: 'Keys, links, reminders and notices to your customers.',
     off: 'Mail is not set up: it needs the mail settings of the site or a mail server in Settings, and the site’s address. The doctor shows what is missing.',
     quick: 'Which mails',
     all: 'Latest',
@@ -45,12 +36,10 @@ export const system = {
     columns: {
       state: 'State',
       type: 'Mail',
-      recipient: 'To',
       license: 'Licence or order',
       queued: 'Queued',
       sent: 'Sent',
       attempts: 'Attempts',
-      error: 'Last answer',
     },
     help: 'The service tries to send a mail for two days. After that, correct the address on the page of the licence, the order or the customer, and send the mail again. A mail leaves this list when a later one of the same kind is sent, or when you dismiss it.',
   },
@@ -174,6 +163,7 @@ export const system = {
     back: 'Keep the operator',
   },
   doctor: {
+    go: 'All findings',
     title: 'Doctor',
     reach: 'This command also checks packages, counters and the site from outside:',
     again: 'Check again',

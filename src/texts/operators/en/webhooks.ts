@@ -1,7 +1,6 @@
 export const webhooks = {
   title: 'Webhooks',
   about: 'Webhooks notify other programs, such as your CRM, when a licence, a site or a release changes.',
-  go: 'Webhooks',
   add: 'Add a webhook',
   caption: 'Oldest first',
   none: 'No webhook yet. Add the address of a program that should be notified of changes.',

@@ -198,9 +198,9 @@ describe('webhooks', () => {
     expect(unescape((await pages.post('/webhooks/new', sent)).html)).toContain(secret);
     const [{ id }] = (await rows<{ id: number }>(service.db, 'webhooks')) as [{ id: number }];
     const path = `/webhooks/${id}`;
-    expect((await pages.get('/webhooks')).text).toContain('on CRM license.issued, release.* 0');
+    expect((await pages.get('/webhooks')).text).toContain('CRM on license.issued, release.* 0');
     expect(await pages.post(`${path}/test`)).toMatchObject({ status: 303, location: path });
-    await eventually(async () => expect((await pages.get(path)).text).toContain('delivered webhook.test'));
+    await eventually(async () => expect((await pages.get(path)).text).toContain('webhook.test delivered'));
 
     receiver.answer = (response) => response.writeHead(410).end('<b>Gone & away</b>');
     await manageClient(service.url, (await giveToken(service.db, 'write', 'webhooks')).token).ok(
@@ -224,7 +224,7 @@ describe('webhooks', () => {
     const edited = { url: receiver.url, events: '*', description: '' };
     expect(await pages.post(`${path}/edit`, edited)).toMatchObject({ status: 303, location: path });
     expect(await pages.post(`${path}/enable`)).toMatchObject({ status: 303, location: path });
-    await eventually(async () => expect((await pages.get(path)).text).toContain('delivered license.issued'));
+    await eventually(async () => expect((await pages.get(path)).text).toContain('license.issued delivered'));
     const [, replay = ''] = /pages(\/webhooks\/\d+\/deliveries\/\d+\/replay)"/.exec(
       (await pages.get(path)).html,
     ) as RegExpExecArray;

@@ -144,7 +144,7 @@ export function Pagination({ path, query, next, limit }: PaginationProps) {
   const { t, to, format } = useView();
   if (next === null && query.after === undefined) return null;
   return (
-    <nav class="in paging" aria-label={t.kit.morePages}>
+    <nav class="paging" aria-label={t.kit.morePages}>
       {query.after === undefined ? null : (
         <a href={to(path, { ...query, after: undefined })}>{t.kit.first}</a>
       )}{' '}

@@ -17,6 +17,7 @@ import { FormPage } from '../kit/form-page';
 import { ListPage } from '../kit/list-page';
 import { TitledPage } from '../kit/operator-page';
 import { Panel } from '../kit/panel';
+import { Tag } from '../kit/status';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
 import { webhookOperations } from '../../../operations/webhooks';
@@ -56,11 +57,22 @@ async function showWebhooks({ db, query, view: { t, to, format } }: OperatorCall
         rows={rows}
         empty={<p>{texts.none}</p>}
         columns={[
-          { title: columns.state, cell: ({ webhook }) => texts.states[webhookState(webhook)] },
           {
             title: columns.name,
             kind: 'name',
             cell: ({ webhook }) => <a href={to(`/webhooks/${webhook.id}`)}>{receiverName(webhook)}</a>,
+          },
+          {
+            title: columns.state,
+            phone: 'beside',
+            cell: ({ webhook }) => (
+              <Tag
+                kind={webhook.disabledAt === null ? 'ok' : 'off'}
+                icon={webhook.disabledAt === null ? 'yes' : 'pause'}
+              >
+                {texts.states[webhookState(webhook)]}
+              </Tag>
+            ),
           },
           {
             title: columns.events,

@@ -12,7 +12,7 @@ import { pruneLimitCounts } from '../store/limit-counts';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
 import { pruneOutbox, type OutboxKind } from '../store/outbox';
-import { refreshChanged } from '../store/search-words';
+import { areWordsNew, refreshChanged, refreshRenamed } from '../store/search-words';
 import { pruneSessions } from '../store/sessions';
 import { pruneMessages } from '../store/orders/shop-messages';
 import { pruneRefusedDays } from '../store/orders/shop-refusals';
@@ -41,6 +41,10 @@ const TRIED_DAYS = { mail: 3, webhook: 5, webhook_now: 5 } satisfies Record<Outb
 const CALLS_KEPT_MS = DAY_MS;
 /** The time for which a request for a sign-in link is stored: a client may request a few in an hour. */
 const LINK_REQUESTS_KEPT_MS = HOUR_MS;
+/** The time for which the earlier version may run after the tables are brought up to date. */
+const UPGRADED_MS = 14 * DAY_MS;
+/** The longest time between a change and its commit, with room. */
+const WORDS_OVERLAP_MS = 5 * MINUTE_MS;
 /** The time for which a page can still explain that a session has ended. */
 const SESSIONS_KEPT_MS = DAY_MS;
 
@@ -58,6 +62,8 @@ export function startHousekeeping(
 ): Stop {
   const ago = (ms: number) => new Date(now().getTime() - ms);
   let restsUntil = 0;
+  /** the time since which licences may have other words; undefined before the first refresh */
+  let changedSince: Date | undefined;
   const jobs: Job[] = [
     ...others,
     {
@@ -80,11 +86,24 @@ export function startHousekeeping(
     },
     {
       name: 'search words',
+      // Soon, because an erasure by the earlier version leaves words of a person.
+      everyMs: MINUTE_MS,
+      inBackground: true,
+      async run() {
+        const isUpgraded = changedSince === undefined && (await areWordsNew(db, ago(UPGRADED_MS)));
+        const overlaps = ago(WORDS_OVERLAP_MS);
+        await refreshChanged(db, changedSince ?? ago(isUpgraded ? UPGRADED_MS : 2 * HOUR_MS));
+        changedSince = overlaps;
+      },
+      failure: 'the words of the search could not be refreshed; it is tried again in a minute',
+    },
+    {
+      name: 'names in the search',
       everyMs: HOUR_MS,
       inBackground: true,
       // Twice the interval: during an upgrade, the earlier version changes licences until its last instance ends.
-      run: () => refreshChanged(db, ago(2 * HOUR_MS)),
-      failure: 'the words of the search could not be refreshed; it is tried again in an hour',
+      run: () => refreshRenamed(db, ago(2 * HOUR_MS)),
+      failure: 'the names in the search could not be refreshed; it is tried again in an hour',
     },
     {
       // This comes after the sums, because rows are only deleted after they are summed.

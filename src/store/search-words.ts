@@ -66,20 +66,35 @@ export async function refreshWords(trx: Transaction, licenseIds: number[]): Prom
   }
 }
 
-/** The number of latest events that `refreshChanged` reads. */
-const LATEST = 10_000;
+/** The number of events that are read at once. */
+const EVENTS = 1_000;
 /** The changes after which a licence may have other words. */
 const NAMING: EventAction[] = ['issue', 'import', 'set-customer', 'erase-customer', 'add-key', 'edit-key'];
 
-/** Refreshes the words of licences that changed since a time. During an upgrade, the earlier version does not write words. */
+/**
+ * Refreshes the words of licences that changed since a time. During an upgrade, the earlier version writes and deletes no words.
+ * At any time, two simultaneous changes of a licence may lose a word that they have in common.
+ */
 export async function refreshChanged(db: Db, since: Date): Promise<void> {
-  const events = await db(table(db, 'events'))
-    .orderBy('id', 'desc')
-    .limit(LATEST)
-    .select('license_id', 'at', 'action');
-  const changed = events.map(rowToFields).filter(({ at, action }) => at >= since && NAMING.includes(action));
-  for (const ids of chunksOf([...new Set(changed.map(({ licenseId }) => licenseId))], BATCH_SIZE))
+  const changed = new Set<number>();
+  for (let before = Number.MAX_SAFE_INTEGER; ;) {
+    const rows = await db(tableBy(db, 'events'))
+      .where('id', '<', before)
+      .orderBy('id', 'desc')
+      .limit(EVENTS)
+      .select('id', 'license_id', 'at', 'action');
+    const events = rows.map(rowToFields);
+    const latest = events.filter(({ at }) => at >= since);
+    for (const { licenseId, action } of latest) if (NAMING.includes(action)) changed.add(licenseId);
+    if (latest.length === 0 || rows.length < EVENTS) break;
+    before = rows.at(-1)?.id as number;
+  }
+  for (const ids of chunksOf([...changed], BATCH_SIZE))
     await inTransaction(db, (trx) => refreshWords(trx, ids));
+}
+
+/** Refreshes the words of customers who may have been renamed since a time. */
+export async function refreshRenamed(db: Db, since: Date): Promise<void> {
   for (const digests of chunksOf(await findRenamedCustomers(db, since), BATCH_SIZE))
     await inTransaction(db, (trx) => refreshWordsOfCustomers(trx, digests));
 }
@@ -89,15 +104,20 @@ export async function refreshChanged(db: Db, since: Date): Promise<void> {
  * leaves no event, and a chosen name has no time.
  */
 async function findRenamedCustomers(db: Db, since: Date): Promise<string[]> {
-  const filled = await db(table(db, 'migrations'))
-    .where({ name: '002_search_words' })
-    .where('migration_time', '>=', since)
-    .first();
-  if (filled === undefined) return [];
+  if (!(await areWordsNew(db, since))) return [];
   return db(table(db, 'customers'))
     .whereNotNull('chosen_name')
     .orWhere('told_at', '>=', toSqlTime(since))
     .pluck('digest');
+}
+
+/** Reports whether an upgrade has filled the words since a time. */
+export async function areWordsNew(db: Db, since: Date): Promise<boolean> {
+  const filled = await db(table(db, 'migrations'))
+    .where({ name: '002_search_words' })
+    .where('migration_time', '>=', since)
+    .first();
+  return filled !== undefined;
 }
 
 /** The number of licences in one transaction: few enough that others wait for a moment only. */

@@ -1,15 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { startHousekeeping } from '../../src/runner/housekeeping';
 import type { Settings } from '../../src/settings/config';
 import { isSqlite, openDatabase, table, type Db } from '../../src/store/engine/database';
 import { customerDigest } from '../../src/store/customer-digest';
 import { migrate } from '../../src/store/engine/migrate';
 import { toSqlTime } from '../../src/store/engine/time';
-import { numberWord, refreshChanged, refreshWords, wordsOf } from '../../src/store/search-words';
+import {
+  numberWord,
+  refreshChanged,
+  refreshRenamed,
+  refreshWords,
+  wordsOf,
+} from '../../src/store/search-words';
 import { startManaged, type Managed, type Thing } from '../support/manage';
 import { operator } from '../support/operator';
-import { temporaryFolder } from '../support/processes';
+import { eventually, temporaryFolder } from '../support/processes';
 import { DATABASE_KINDS, giveLicense, givePlan, newPlace, testConfig } from '../support/service';
 
 /** Tests the search over HTTP, after each way to change a name, a label or an address. */
@@ -227,6 +235,7 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
       db(table(db, 'search_words')).where({ license_id: id }).orderBy('word').pluck('word');
     const since = new Date(now.getTime() - 3_600_000);
     await refreshChanged(db, since);
+    await refreshRenamed(db, since);
     expect(await words(late!.id)).toEqual(['com', 'example', 'late']);
     expect(await words(chosen!.id)).toEqual(['chosen', 'com', 'example', 'zoe']);
     expect(await words(reported!.id)).toEqual(['com', 'example', 'reported', 'yves']);
@@ -234,7 +243,34 @@ describe.each(DATABASE_KINDS)('an upgrade on %s', (kind) => {
     expect(await words(late!.id)).toHaveLength(3);
     // Later, every version writes the words of a name.
     await db(table(db, 'search_words')).where({ word: 'zoe' }).delete();
-    await refreshChanged(db, new Date(Date.now() + 60_000));
+    await refreshRenamed(db, new Date(Date.now() + 60_000));
     expect(await words(chosen!.id)).not.toContain('zoe');
+  });
+
+  test('forgets within a minute the words of a customer whom an earlier version erased meanwhile', async () => {
+    const filled = new Date();
+    const license = await giveLicense(db, await givePlan(db), { customer: 'gone@example.com' }, filled);
+    // Do what that version does: it knows no words.
+    await db(table(db, 'licenses'))
+      .where({ id: license.id })
+      .update({ customer: null, customer_digest: null });
+    await db(table(db, 'events')).insert({
+      ...{ license_id: license.id, at: toSqlTime(filled), actor: 'operator:x', action: 'erase-customer' },
+    });
+    // Later events fill more than one read.
+    const later = { license_id: license.id, at: toSqlTime(filled), actor: 'x', action: 'activate' } as const;
+    for (let i = 0; i < 3; i++)
+      await db(table(db, 'events')).insert(Array.from({ length: 400 }, () => later));
+    const words = () => db(table(db, 'search_words')).where({ license_id: license.id });
+    expect(await words()).not.toEqual([]);
+    const clock = { now: new Date(filled.getTime() + 3 * 86_400_000) };
+    const stop = startHousekeeping(
+      db,
+      () => 90,
+      pino({ level: 'silent' }),
+      () => clock.now,
+    );
+    await eventually(async () => expect(await words()).toEqual([]));
+    await stop();
   });
 });

@@ -236,6 +236,8 @@ describe.each(DATABASE_KINDS)('on %s', (kind) => {
     ['many licences, all sorted', { few: 0, sortable: 1_000, window: 3 }],
     ['many licences, none sorted', { few: 2, sortable: 0, window: 3 }],
     ['many licences near the start', { few: 2, sortable: 20, window: 100 }],
+    ['common words that are seldom together', { few: 0, sortable: 120, window: 3 }],
+    ['words of which one is too common', { few: 0, sortable: 40, window: 3 }],
   ])('the same holds if a filter leaves %s', async (_how, bounds) => {
     await fc.assert(
       fc.asyncProperty(queryArbitrary, fc.constantFrom(1, 7, 50), async (query, limit) => {

@@ -118,12 +118,14 @@ export async function readOneCustomer(
     isEmpty(stored as PersonalLists)
   )
     return throwCustomerNotFound();
+  const { keys, events } = await licenseParts(db, ids);
   return {
     ...page,
     id: customerDigest(customer),
     customer,
     ...(await readPerson(db, customer)),
-    keys: (await licenseParts(db, ids)).keys,
+    keys,
+    events,
     stored,
     accesses: await latestAccesses(db, ids),
   };

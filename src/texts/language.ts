@@ -1,4 +1,5 @@
 import { minorDigits } from '../base/currency';
+import { DAY_MS } from '../base/days';
 
 /** A language's spelling of days, times and numbers, independent of the machine's locale. */
 export interface Language {
@@ -16,6 +17,8 @@ export interface Language {
   time: (date: Date, zone: string) => string;
   /** `today 08:12`, `22 Nov 19:03`, or `22 Nov 2025 19:03` in another year */
   moment: (date: Date, zone: string, now: Date) => string;
+  /** `yesterday`, `in 12 days` or `5 months ago`, by whole days */
+  distance: (date: Date, now: Date) => string;
   /** `1,842` */
   number: (value: number) => string;
   /** `1.8K`, for little space */
@@ -40,14 +43,33 @@ interface Spelling {
   units: Record<'y' | 'm' | 'd', [one: string, several: string]>;
 }
 
+/** A distance of fewer days is written in days, a longer one in months. */
+const DAYS_IN_WORDS = 60;
+const DAYS_OF_MONTH = 365.2425 / 12;
+
 type Parts = Record<'year' | 'month' | 'day' | 'hour' | 'minute', string>;
 
 export function createLanguage({ name, locale, units, today, ...spelling }: Spelling): Language {
   const formats = new Map<string, Intl.DateTimeFormat>();
+  let distances: Intl.RelativeTimeFormat | undefined;
   let numbers: Intl.NumberFormat | undefined;
   let compactNumbers: Intl.NumberFormat | undefined;
   const moneyFormats = new Map<number, Intl.NumberFormat>();
-  return { name, day, longDay, fullDay, month, time, moment, number, compact, money, duration, bytes };
+  return {
+    name,
+    day,
+    longDay,
+    fullDay,
+    month,
+    time,
+    moment,
+    distance,
+    number,
+    compact,
+    money,
+    duration,
+    bytes,
+  };
 
   /** Returns a cached format: creating one takes some 50 times as long as using it. @throws RangeError for an unknown zone */
   function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -89,6 +111,13 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
     const parts = partsOf(date, zone);
     const isThisYear = parts.year === partsOf(now, zone).year;
     return `${isThisYear ? spelling.dayOfYear(parts) : spelling.day(parts)} ${time(date, zone)}`;
+  }
+
+  function distance(date: Date, now: Date): string {
+    distances ??= new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+    const days = Math.trunc((date.getTime() - now.getTime()) / DAY_MS);
+    if (Math.abs(days) < DAYS_IN_WORDS) return distances.format(days, 'day');
+    return distances.format(Math.round(days / DAYS_OF_MONTH), 'month');
   }
 
   function number(value: number): string {

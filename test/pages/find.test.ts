@@ -202,6 +202,29 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
       expect((await read.get(path)).status).toBe(404);
   });
 
+  it('shows the newest ten entries of a customer’s history, and all of them on request', async () => {
+    const { db, clock } = service;
+    const plan = await givePlan(db, { limit: 0 });
+    const customer = 'nina@example.com';
+    const given = await giveLicense(db, plan, { customer }, clock.now);
+    for (let i = 1; i <= 12; i++) {
+      clock.now = new Date(clock.now.getTime() + 60_000);
+      expect((await activate(given.key, `site-${i}.example.org`)).status).toBe(200);
+    }
+    const path = `/customers/${customerDigest(customer)}`;
+    const sites = (html: string) =>
+      [...html.matchAll(/added: (site-\d+)\.example\.org/g)].map(([, site]) => site);
+    const newestFirst = Array.from({ length: 12 }, (__, i) => `site-${12 - i}`);
+    const { html } = await read.get(path);
+    expect(sites(html)).toEqual(newestFirst.slice(0, 10));
+    expect(html).toMatch(new RegExp(`href="[^"]*${path}\\?history=all#h-history">All 13 entries<`));
+    const whole = await read.get(`${path}?history=all`);
+    expect(sites(whole.html)).toEqual(newestFirst);
+    expect(textOf(whole.html)).not.toContain('All 13 entries');
+    expectNoAddressInLinks(whole.html);
+    expect((await write.get(`/answer?customer=${customerDigest(customer)}`)).html).toContain(customer);
+  });
+
   it('exports the stored data as a file', async () => {
     const { headers, html } = await read.get(`${JANES}/export`);
     expect(headers.get('content-disposition')).toMatch(

@@ -166,7 +166,10 @@ test.each<['en' | 'de', activationType: string]>([
 test.each<[actor: string, by: string]>([
   ['customer', 'customer'],
   ['customer:192.0.2.1', 'customer’s software'],
-  ['operator:anna', 'operator:anna'],
+  ['operator:anna', 'anna'],
+  ['token:webshop', 'webshop'],
+  ['shop:stripe', 'stripe'],
+  ['system', 'system'],
 ])('by %s', (actor, by) => {
   expect(eventActor(actor, pageTexts('en'))).toBe(by);
 });

@@ -16,6 +16,8 @@ export interface Format {
   moment: (date: Date) => string;
   /** `12 Nov 2026 08:12` in the site's time zone */
   exact: (date: Date) => string;
+  /** `in 12 days`, from now */
+  distance: (date: Date) => string;
   /** a duration such as `1y` as text */
   duration: (duration: string) => string;
   /** `1,842` */
@@ -33,7 +35,7 @@ export interface Format {
 }
 
 export function createFormat(language: Language, zone: string, now: Date): Format {
-  const { day, longDay, fullDay, time, moment, bytes } = language;
+  const { day, longDay, fullDay, time, moment, distance, bytes } = language;
   return {
     ...language,
     zone,
@@ -41,6 +43,7 @@ export function createFormat(language: Language, zone: string, now: Date): Forma
     longDay: (date) => longDay(date, zone),
     fullDay: (date) => fullDay(date, zone),
     moment: (date) => moment(date, zone, now),
+    distance: (date) => distance(date, now),
     exact: (date) => `${day(date, zone)} ${time(date, zone)}`,
     limit: (value) => bytes((value / 1_048_576) * 1_000_000),
   };

@@ -43,14 +43,34 @@ export function PanelBody({ children }: { children: Child }) {
   return <div class="in">{children}</div>;
 }
 
-/** The title of a page, with its actions. */
-export function PageHeader({ title, sub, actions }: { title: Child; sub?: Child; actions?: Child }) {
+/** The title of a page, with its actions. @param face the name of a person, whose initials precede it */
+export function PageHeader({
+  title,
+  sub,
+  actions,
+  face,
+}: {
+  title: Child;
+  sub?: Child;
+  actions?: Child;
+  face?: string | undefined;
+}) {
+  const text = (
+    <div>
+      <h1>{title}</h1>
+      {sub === undefined ? null : <div class="sub">{sub}</div>}
+    </div>
+  );
   return (
     <div class="head">
-      <div>
-        <h1>{title}</h1>
-        {sub === undefined ? null : <div class="sub">{sub}</div>}
-      </div>
+      {face === undefined ? (
+        text
+      ) : (
+        <div class="who">
+          <Avatar name={face} />
+          {text}
+        </div>
+      )}
       {actions === undefined ? null : <div class="acts">{actions}</div>}
     </div>
   );

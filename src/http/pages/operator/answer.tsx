@@ -1,7 +1,9 @@
 import type { Child } from 'hono/jsx';
+import { isCustomerDigest } from '../../../licensing/customer-email';
 import type { License } from '../../../licensing/licenses';
 import { answerOperations } from '../../../operations/answers';
 import type { ErrorResponse } from '../../../operations/kit/failures';
+import { resolveCustomer } from '../../../privacy/customer-list';
 import type { Reply } from '../../../support/reply';
 import { asCustomerLanguage, type CustomerLanguage } from '../../../texts/customers/languages';
 import { submitOperation } from '../submit';
@@ -147,11 +149,17 @@ async function readDraft(
           query: new URLSearchParams(asked === undefined ? {} : { language: asked }),
         });
   return {
-    to: typed.to ?? ready?.to ?? license?.customer ?? '',
+    to: typed.to ?? ready?.to ?? license?.customer ?? (await askedCustomer(call)) ?? '',
     subject: typed.subject ?? ready?.subject ?? '',
     body: typed.body ?? ready?.body ?? '',
     language: typed.language ?? ready?.language ?? call.view.language,
   };
+}
+
+/** The address of the customer whose page led here; addresses do not belong into links. */
+async function askedCustomer({ db, query }: OperatorCall): Promise<string | undefined> {
+  const id = query.get('customer') ?? '';
+  return isCustomerDigest(id) ? resolveCustomer(db, id) : undefined;
 }
 
 async function work(

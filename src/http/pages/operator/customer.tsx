@@ -1,5 +1,5 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
-import { listCatalogue } from '../../../licensing/catalogue';
+import { listCatalogue, plansOf } from '../../../licensing/catalogue';
 import { readOneCustomer, resolveCustomer } from '../../../privacy/customer-list';
 import { countErasure } from '../../../privacy/erase-customer';
 import { exportCustomer } from '../../../privacy/export-customer';
@@ -24,9 +24,10 @@ import { loadOptional } from '../load-optional';
 import { listFailedMails } from '../../../mail/failed-mails';
 import type { Amounts } from '../../../orders/views';
 import { AmountsCell } from './orders';
+import { CustomerHistory } from './customer-history';
 import { FailedMails } from './failed-mails';
 import { LicenseTable } from './licenses';
-import { RequestTable, type ProductNames } from './request-table';
+import type { ProductNames } from './request-table';
 import { customerOperations } from '../../../operations/customers';
 
 /** The page of one customer: the stored data, its export as a file, and its erasure. */
@@ -79,7 +80,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
   const { db, at, query, view } = call;
   const after = /^\d{1,15}$/.test(query.get('after') ?? '') ? Number(query.get('after')) : undefined;
   const shown = await readOneCustomer(db, await addressOf(call), { after, limit: LIMIT }, at);
-  const { id, customer, name, language, licenses, keys, seats, stored, next } = shown;
+  const { id, customer, name, licenses, keys, seats, stored, next } = shown;
   const { t, to, format, mayWrite } = view;
   const requests = await describeRequests(db, shown.accesses, {
     language: view.operatorLanguage,
@@ -92,17 +93,24 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
   const note = (await findProfile(db, customer))?.note ?? null;
   const licenseIds = licenses.map((license) => license.id);
   const failedMails = await loadOptional(call, () => listFailedMails(db, { address: customer, licenseIds }));
+  const isComplete = next === null && after === undefined;
   return {
     page: (
-      <OperatorPage title={customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
+      <OperatorPage title={name ?? customer} nav="customers" crumbs={[[t.customers.title, '/customers']]}>
         <PageHeader
-          title={name || customer}
-          sub={name ? customer : undefined}
+          title={name ?? customer}
+          face={name ?? customer}
+          sub={name === null ? undefined : customer}
           actions={
             <>
-              {mayWrite && note === null ? <ButtonLink path={`${path}/note`} label={texts.addNote} /> : null}
-              {mayWrite ? <ButtonLink path={`${path}/edit`} label={texts.edit} /> : null}
+              {mayWrite ? (
+                <>
+                  <ButtonLink path="/answer" query={{ customer: id }} label={texts.write} />
+                  <ButtonLink path={`${path}/edit`} label={texts.edit} />
+                </>
+              ) : null}
               <MoreMenu label={`${t.common.actions}: ${customer}`}>
+                {mayWrite && note === null ? <a href={to(`${path}/note`)}>{texts.addNote}</a> : null}
                 <a href={to(`${path}/export`)}>{texts.export}</a>
                 {mayWrite ? (
                   <div class="cut">
@@ -115,33 +123,14 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
         />
         <FailedMails mails={failedMails} back={path} />
         <div class="cols cols-side">
-          <aside class="stack" aria-label={customer}>
-            <Panel id="facts" inside>
-              <DescriptionList
-                facts={[
-                  [t.customers.columns.email, customer],
-                  name ? [t.customers.columns.name, name] : undefined,
-                  language ? [t.customers.editPage.language, t.customers.languages[language]] : undefined,
-                  next === null && after === undefined
-                    ? [t.customers.columns.licenses, format.number(licenses.length)]
-                    : undefined,
-                ]}
-              />
-            </Panel>
-            {note === null ? null : (
-              <Panel
-                id="note"
-                title={texts.note}
-                aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
-                inside
-              >
-                <p class="kept">{note}</p>
-              </Panel>
-            )}
-          </aside>
-          <Panel id="licenses" title={texts.licenses}>
+          <Panel
+            id="licenses"
+            title={texts.licenses}
+            aside={mayWrite ? <a href={to('/licenses/new')}>{t.licenses.issue}</a> : undefined}
+          >
             <LicenseTable
               licenses={licenses}
+              isOfOne
               caption={texts.licensesCaption(format.number(licenses.length))}
               empty={texts.noLicense}
             />
@@ -152,7 +141,23 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
               limit={LIMIT}
             />
           </Panel>
-          <KeysPanel licenses={licenses} keys={keys} />
+          {note === null ? null : (
+            <Panel
+              id="note"
+              title={texts.note}
+              aside={mayWrite ? <a href={to(`${path}/note`)}>{texts.editNote}</a> : undefined}
+              inside
+            >
+              <p class="kept">{note}</p>
+            </Panel>
+          )}
+          <CustomerHistory
+            shown={shown}
+            requests={requests}
+            products={products}
+            plans={new Map((await plansOf(db, undefined)).map((plan) => [plan.id, plan.name]))}
+            isWhole={query.get('history') === 'all'}
+          />
           {seats.length === 0 ? null : (
             <Panel id="seats" title={texts.seats}>
               <Table
@@ -182,23 +187,71 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
               />
             </Panel>
           )}
-          <Panel id="requests" title={texts.requests}>
-            <RequestTable
-              requests={requests}
-              products={products}
-              caption={t.requests.oneCaption(format.number(requests.length))}
-              empty={texts.noRequest}
-            />
-          </Panel>
-          <Panel id="stored" footer={texts.elsewhere}>
+          <Panel id="stored" title={texts.stored} footer={texts.elsewhere}>
+            <Keys licenses={licenses} keys={keys} />
             {stored === null
               ? null
               : SECTION_NAMES.map((name) => <Stored name={name} rows={stored.sections[name]} />)}
           </Panel>
+          {isComplete ? (
+            <aside class="panel" aria-label={t.customers.title}>
+              <div class="in">
+                <CustomerFacts shown={shown} />
+              </div>
+            </aside>
+          ) : null}
         </div>
       </OperatorPage>
     ),
   };
+}
+
+/** Shows the sum that a customer has spent, the slots, the language, and the day of the first purchase. */
+function CustomerFacts({ shown: { licenses, stored, language } }: { shown: Customer }) {
+  const { t, format } = useView();
+  const texts = t.customers.one;
+  const orders = (stored?.sections.orders ?? []) as { created_at: string; amounts: Amounts[] }[];
+  const sums = new Map<string, Amounts>();
+  for (const { currency, paid, refunded } of orders.flatMap(({ amounts }) => amounts)) {
+    const sum = sums.get(currency) ?? { currency, paid: 0, refunded: 0 };
+    sums.set(currency, { currency, paid: sum.paid + paid, refunded: sum.refunded + refunded });
+  }
+  const days = orders.map(({ created_at }) => new Date(created_at));
+  const times = [...days, ...licenses.map(({ createdAt }) => createdAt)].sort(
+    (a, b) => a.getTime() - b.getTime(),
+  );
+  const [first] = times;
+  const latest = days.sort((a, b) => a.getTime() - b.getTime()).at(-1);
+  const used = licenses.reduce((sum, { activationsUsed }) => sum + activationsUsed, 0);
+  const { number, localDay } = format;
+  return (
+    <DescriptionList
+      facts={[
+        latest === undefined || stored?.shortened.includes('orders')
+          ? undefined
+          : [
+              texts.spent,
+              <>
+                <strong>
+                  <AmountsCell amounts={[...sums.values()]} />
+                </strong>
+                <span class="sub">
+                  {texts.orders(orders.length, number(orders.length), localDay(latest))}
+                </span>
+              </>,
+            ],
+        [
+          t.license.facts.slots,
+          <>
+            {number(used)}
+            <span class="sub">{texts.onLicenses(licenses.length, number(licenses.length))}</span>
+          </>,
+        ],
+        language === null ? undefined : [t.customers.editPage.language, t.customers.languages[language]],
+        first === undefined ? undefined : [texts.since, localDay(first)],
+      ]}
+    />
+  );
 }
 
 async function download(call: OperatorCall): Promise<PageResponse> {
@@ -360,13 +413,16 @@ async function edit(call: OperatorCall, sent: URLSearchParams): Promise<PageResp
 }
 
 /** The keys of the licences above, each identified by its last characters. */
-function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
+function Keys({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
   const { t, to, format } = useView();
   const texts = t.customers.one;
   const rows = licenses.flatMap(({ id }, i) => (keys[i] ?? []).map((key) => ({ id, key })));
   if (rows.length === 0) return null;
   return (
-    <Panel id="keys" title={texts.keys}>
+    <details class="fold">
+      <summary>
+        {texts.keys} <span class="count">{format.number(rows.length)}</span>
+      </summary>
       <Table
         caption={texts.keysCaption}
         rows={rows}
@@ -382,7 +438,7 @@ function KeysPanel({ licenses, keys }: Pick<Customer, 'licenses' | 'keys'>) {
           { title: texts.seatColumns.since, kind: 'time', cell: ({ key }) => format.localDay(key.createdAt) },
         ]}
       />
-    </Panel>
+    </details>
   );
 }
 
@@ -394,7 +450,7 @@ function Stored({ name, rows }: { name: Section; rows: object[] }) {
   const recorded = rows as StoredRow[];
   const mailTypes: Partial<Record<string, string>> = t.license.facts.mailTypes;
   return (
-    <details class="fold" open={name === 'orders'}>
+    <details class="fold">
       <summary>
         {texts.sections[name]} <span class="count">{format.number(rows.length)}</span>
       </summary>

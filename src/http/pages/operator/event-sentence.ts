@@ -25,10 +25,11 @@ export function eventSentence(event: RecordedEvent, t: Texts, format: Format, wo
   return history.repeated(sentence, format.number(event.times), format.moment(event.lastAt));
 }
 
-/** Describes the actor in the page's language. An operator is shown by the name that the history stores. */
+/** Returns the actor's name: a word for the customer, otherwise the name without its prefix. */
 export function eventActor(actor: string, { history }: Texts): string {
   if (actor === 'customer') return history.byCustomer;
-  return actor.startsWith('customer:') ? history.bySoftware : actor;
+  if (actor.startsWith('customer:')) return history.bySoftware;
+  return actor.replace(/^(?:operator|token|shop):(?=.)/, '');
 }
 
 function changeOf(

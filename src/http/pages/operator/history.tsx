@@ -1,13 +1,19 @@
+import type { Child } from 'hono/jsx';
 import { plansOf } from '../../../licensing/catalogue';
+import type { RecordedEvent } from '../../../licensing/license-view';
 import { listEventPage } from '../../../licensing/lists';
 import { requireLicense } from '../../../operations/kit/request-params';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
+import { LineIcon } from '../kit/icons';
+import type { LineIconName } from '../kit/line-icons';
 import { ListPage } from '../kit/list-page';
+import { TimelineItem } from '../kit/timeline';
 import type { PageResponse, OperatorCall, Route } from '../page';
+import { useView } from '../view';
 import { eventActor, eventSentence, type EventWords } from './event-sentence';
 
-/** The audit log of a licence. */
+/** The audit log of a licence, and one of its events in a timeline. */
 
 const LIMIT = 50;
 const CSV_PAGE = 500;
@@ -79,4 +85,36 @@ async function licenseOf(call: OperatorCall): Promise<{ id: number; words: Event
   const { id, plan } = await requireLicense(call);
   const plans = new Map((await plansOf(call.db, undefined)).map((one) => [one.id, one.name]));
   return { id, words: { activationType: plan.activationType, plans } };
+}
+
+/** The icon of a change: of a site, a key, a mail, or of anything else. */
+function iconOf(action: string): LineIconName {
+  if (action.includes('activat')) return 'globe';
+  if (/key|issue|reveal/.test(action)) return 'key-round';
+  return /answer|notify/.test(action) ? 'mail' : 'pencil';
+}
+
+/** A change of a licence in a timeline. @param children before who did it */
+export function EventItem({
+  event,
+  words,
+  children,
+}: {
+  event: RecordedEvent;
+  words: EventWords;
+  children?: Child;
+}) {
+  const { t, format } = useView();
+  return (
+    <TimelineItem
+      icon={<LineIcon name={iconOf(event.action)} />}
+      when={<time datetime={event.at.toISOString()}>{format.moment(event.at)}</time>}
+    >
+      {eventSentence(event, t, format, words)}
+      <small>
+        {children}
+        {eventActor(event.actor, t)}
+      </small>
+    </TimelineItem>
+  );
 }

@@ -245,18 +245,19 @@ function siteTable(
         title: activationWords(view, license).one,
         kind: 'name',
         sort: 'identifier',
-        cell: ({ identifier }) => inBothForms(identifier, license.plan.activationType),
-      },
-      {
-        title: texts.label,
-        cell: ({ name, free, heldUntil }) =>
-          [
+        cell: ({ identifier, name, free, heldUntil }) => {
+          const about = [
             name,
             free ? texts.free : null,
             heldUntil !== null && heldUntil > now ? texts.held(format.day(heldUntil)) : null,
-          ]
-            .filter(Boolean)
-            .join(', ') || t.common.none,
+          ].filter(Boolean);
+          return (
+            <>
+              {inBothForms(identifier, license.plan.activationType)}
+              {about.length === 0 ? null : <span class="sub">{about.join(', ')}</span>}
+            </>
+          );
+        },
       },
       {
         title: texts.since,

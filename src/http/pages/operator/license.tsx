@@ -1,4 +1,3 @@
-import { DAY_MS } from '../../../base/days';
 import { inBothForms } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
@@ -19,16 +18,15 @@ import { submitOperation, type DataOf } from '../submit';
 import { formState } from '../form-state';
 import { ButtonLink, Form } from '../kit/fields';
 import { LineIcon } from '../kit/icons';
-import type { LineIconName } from '../kit/line-icons';
 import { OperatorPage } from '../kit/operator-page';
 import { DescriptionList, PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
-import { TimelineItem } from '../kit/timeline';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
 import { planDuration } from './catalogue';
-import { eventActor, eventSentence } from './event-sentence';
+import { eventActor } from './event-sentence';
+import { EventItem } from './history';
 import { licenseActionRoutes } from './license-actions';
 import { UsePanel } from './license-use';
 import { canSendKey, licenseOf, licenseName, pathOf } from './license-call';
@@ -103,7 +101,8 @@ async function showLicense(call: OperatorCall): Promise<PageResponse> {
   const why = await readWhy(call, shown);
   const plans = new Map((await plansOf(db, undefined)).map((plan) => [plan.id, plan.name]));
   const extras = await readExtras(call, license);
-  const name = licenseName(license, t);
+  const person = extras.customer?.name;
+  const name = person ?? licenseName(license, t);
   return {
     page: (
       <OperatorPage title={name} nav="licenses" crumbs={[[t.licenses.title, '/licenses']]}>
@@ -115,6 +114,7 @@ async function showLicense(call: OperatorCall): Promise<PageResponse> {
               <span>
                 {product.name}, {license.plan.name}
               </span>
+              {person ? <span>{license.customer}</span> : null}
               <span>{t.license.number(String(license.id))}</span>
             </>
           }
@@ -137,12 +137,12 @@ async function showLicense(call: OperatorCall): Promise<PageResponse> {
               <LicenseFacts shown={shown} extras={extras} />
             </div>
           </aside>
+          <SitePanel shown={shown} />
           <KeyPanel
             shown={shown}
             canShow={settings.keySecret !== undefined}
             sites={await viewKeySites(db, license, [shown.mainKey, ...shown.otherKeys.items], KEY_SITES + 1)}
           />
-          <SitePanel shown={shown} />
           <HistoryPanel shown={shown} plans={plans} />
         </div>
       </OperatorPage>
@@ -234,14 +234,11 @@ function LicenseFacts({ shown, extras }: { shown: LicenseView; extras: Extras })
             t.licenses.noCustomer
           ) : (
             <>
-              <a href={to(`/customers/${customerDigest(customer)}`)}>{customer}</a>
+              <a href={to(`/customers/${customerDigest(customer)}`)}>{extras.customer?.name ?? customer}</a>
               {extras.customer === undefined ? null : (
-                <>
-                  {extras.customer.name === null ? null : <Subtext>{extras.customer.name}</Subtext>}
-                  <Subtext>
-                    {facts.licenses(extras.customer.licenses, format.number(extras.customer.licenses))}
-                  </Subtext>
-                </>
+                <Subtext>
+                  {facts.licenses(extras.customer.licenses, format.number(extras.customer.licenses))}
+                </Subtext>
               )}
               {extras.note ? <span class="sub kept">{extras.note}</span> : null}
             </>
@@ -352,16 +349,11 @@ function endFact(license: License): readonly [string, ReturnType<typeof Subtext>
       </>,
     ];
   if (expiresAt === null) return [facts.ends, <>{t.common.noEnd}</>];
-  const days = Math.floor(Math.abs(expiresAt.getTime() - now.getTime()) / DAY_MS);
-  const [term, distance] =
-    expiresAt <= now
-      ? [facts.ended, facts.daysAgo(days, format.number(days))]
-      : [facts.ends, facts.inDays(days, format.number(days))];
   return [
-    term,
+    expiresAt <= now ? facts.ended : facts.ends,
     <>
       <strong>{format.day(expiresAt)}</strong>
-      <Subtext>{distance}</Subtext>
+      <Subtext>{format.distance(expiresAt)}</Subtext>
     </>,
   ];
 }
@@ -406,15 +398,8 @@ function Subtext({ children }: { children: string }) {
   return <span class="sub">{children}</span>;
 }
 
-/** Returns the icon for an audit event: for a site, a key, a mail, or any other change. */
-function iconOf(action: string): LineIconName {
-  if (action.includes('activat')) return 'globe';
-  if (/key|issue|reveal/.test(action)) return 'key-round';
-  return /answer|notify/.test(action) ? 'mail' : 'pencil';
-}
-
 function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number, string> }) {
-  const { t, to, format } = useView();
+  const { t, to } = useView();
   const { license, events } = shown;
   const { activationType } = license.plan;
   const texts = t.history;
@@ -432,13 +417,7 @@ function HistoryPanel({ shown, plans }: { shown: LicenseView; plans: Map<number,
       {events.length === 0 ? <PanelBody>{texts.none}</PanelBody> : null}
       <ol class="tl">
         {events.map((event) => (
-          <TimelineItem
-            icon={<LineIcon name={iconOf(event.action)} />}
-            when={<time datetime={event.at.toISOString()}>{format.moment(event.at)}</time>}
-          >
-            {eventSentence(event, t, format, { activationType, plans })}
-            <small>{eventActor(event.actor, t)}</small>
-          </TimelineItem>
+          <EventItem event={event} words={{ activationType, plans }} />
         ))}
       </ol>
     </Panel>

@@ -17,6 +17,7 @@ import { Table, type Column, type Sorting, type TableProps } from '../kit/table'
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
+import { readNames } from '../../../mail/customer-profile';
 import { BulkBar, SelectLicense } from './license-select';
 
 /** The list of licences, with its filters in the address, quick filters with counts, and a CSV file. */
@@ -74,7 +75,6 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
         actions={
           <>
             {mayWrite ? <ButtonLink kind="primary" path="/licenses/new" label={texts.issue} /> : null}
-            <ButtonLink path="/renewals" label={t.renewals.title} />
             <ButtonLink path="/licenses.csv" query={{ ...filters, sort }} label={t.common.csv} />
           </>
         }
@@ -89,6 +89,7 @@ async function showList({ db, at, query, view, settings }: OperatorCall): Promis
         tags={<Chips filters={filters} products={products} />}
         {...licenseTable(view, {
           licenses: items,
+          names: await readNames(db, items),
           isSoonest: given.expiring !== undefined,
           total: next === null && after === undefined ? items.length : total,
           sorting: { path: '/licenses', query: filters, by: sort },
@@ -269,6 +270,10 @@ interface LicenseTableProps {
   /** true if each row has a box, for the form of `BulkBar` */
   isSelectable?: boolean;
   caption?: string;
+  /** all belong to the customer of the page, so that their products name them */
+  isOfOne?: boolean;
+  /** names of customers by address; a name is shown above the address */
+  names?: ReadonlyMap<string, string>;
   /** additional columns */
   further?: Column<License>[];
   empty: TableProps<License>['empty'];
@@ -288,11 +293,14 @@ function licenseTable(
     sorting,
     isSelectable = false,
     caption,
+    isOfOne = false,
+    names,
     further = [],
     empty,
   }: LicenseTableProps,
 ): TableProps<License> {
-  const { columns, orders, slots, noCustomer } = t.licenses;
+  const { columns, orders, noCustomer } = t.licenses;
+  const { facts } = t.license;
   const by = asSort(SORTS, sorting?.by) ?? (isSoonest ? 'expires_at' : '-id');
   const count = format.number(licenses.length);
   const shown =
@@ -310,24 +318,39 @@ function licenseTable(
         kind: 'check',
         cell: (one) => <SelectLicense license={one} />,
       },
-      {
-        title: columns.customer,
-        kind: 'name',
-        sort: 'customer',
-        cell: (one) => (
-          <>
-            <a href={to(`/licenses/${one.id}`)}>{one.customer ?? noCustomer}</a>
-            {one.reference === null ? null : <span class="sub">{one.reference}</span>}
-          </>
-        ),
-      },
+      isOfOne
+        ? {
+            title: columns.plan,
+            kind: 'name',
+            cell: ({ id, product, plan }) => (
+              <>
+                <a href={to(`/licenses/${id}`)}>{product.name}</a>
+                <span class="sub">{plan.name}</span>
+              </>
+            ),
+          }
+        : {
+            title: columns.customer,
+            kind: 'name',
+            sort: 'customer',
+            cell: ({ id, customer, reference }) => {
+              const name = customer === null ? undefined : names?.get(customer);
+              const sub = name === undefined ? reference : customer;
+              return (
+                <>
+                  <a href={to(`/licenses/${id}`)}>{name ?? customer ?? noCustomer}</a>
+                  {sub === null ? null : <span class="sub">{sub}</span>}
+                </>
+              );
+            },
+          },
       {
         title: columns.status,
         phone: 'beside',
         cell: (one) => <Status status={liveStatus(one, now)} />,
       },
       ...further,
-      {
+      !isOfOne && {
         title: columns.plan,
         phone: 'bare',
         cell: ({ product, plan }) => (
@@ -340,7 +363,7 @@ function licenseTable(
         title: columns.slots,
         kind: 'number',
         cell: ({ activationLimit: limit, activationsUsed: used }) =>
-          slots(format.number(used), limit === 0 ? '∞' : format.number(limit)),
+          facts.slotsOf(format.number(used), limit === 0 ? t.common.unlimited : format.number(limit)),
       },
       {
         title: columns.ends,
@@ -348,16 +371,21 @@ function licenseTable(
         sort: 'expires_at',
         cell: (license) => {
           const paid = paidUntil(license);
-          return paid === null ? t.common.noEnd : format.day(paid);
+          return paid === null ? (
+            t.common.noEnd
+          ) : (
+            <>
+              {format.day(paid)} <span class={isOfOne ? 'sub' : 'sub lg'}>{format.distance(paid)}</span>
+            </>
+          );
         },
       },
-      {
+      !isOfOne && {
         title: columns.hint,
         kind: 'mono',
         phone: 'wide',
         cell: ({ keyHint }) => keyHint ?? t.common.none,
       },
-      { title: columns.id, kind: 'number', sort: 'id', phone: 'hidden', cell: ({ id }) => String(id) },
     ],
   };
 }

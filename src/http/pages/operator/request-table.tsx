@@ -3,7 +3,7 @@ import type { DescribedRequest } from '../../../support/requests';
 import type { HistoryEntry } from '../../../support/request-history';
 import { Icon, type IconName } from '../kit/icons';
 import { Tag, type TagKind } from '../kit/status';
-import { Table, type TableProps } from '../kit/table';
+import type { TableProps } from '../kit/table';
 import { TimelineItem } from '../kit/timeline';
 import { useView, type View } from '../view';
 
@@ -61,10 +61,6 @@ export function requestTable(
       },
     ],
   };
-}
-
-export function RequestTable(requests: Requests) {
-  return <Table {...requestTable(useView(), requests)} />;
 }
 
 function When({ entry: { at } }: { entry: HistoryEntry }) {
@@ -128,19 +124,36 @@ export function EntryLog({ entries, products }: { entries: HistoryEntry[]; produ
   return (
     <ol class="tl">
       {entries.map((entry) => (
-        <TimelineItem
-          kind={LOOKS[entry.kind].kind}
-          icon={<Icon name={LOOKS[entry.kind].icon} />}
-          when={<When entry={entry} />}
-        >
-          <Sentence entry={entry} /> {entry.repeated} {entry.worksAgainSentence}
-          <small>
-            <Circumstances entry={entry} products={products} inLog />
-          </small>
-          {entry.advice === null ? null : <small>{entry.advice}</small>}
-        </TimelineItem>
+        <EntryItem entry={entry} products={products} />
       ))}
     </ol>
+  );
+}
+
+/** A request on a line of time. @param times how often it came, if the entry does not say it */
+export function EntryItem({
+  entry,
+  products,
+  times = 1,
+}: {
+  entry: HistoryEntry;
+  products: ProductNames;
+  times?: number;
+}) {
+  const { t, format } = useView();
+  return (
+    <TimelineItem
+      kind={LOOKS[entry.kind].kind}
+      icon={<Icon name={LOOKS[entry.kind].icon} />}
+      when={<When entry={entry} />}
+    >
+      <Sentence entry={entry} /> {times > 1 ? t.requests.times(format.number(times)) : null} {entry.repeated}{' '}
+      {entry.worksAgainSentence}
+      <small>
+        <Circumstances entry={entry} products={products} inLog />
+      </small>
+      {entry.advice === null ? null : <small>{entry.advice}</small>}
+    </TimelineItem>
   );
 }
 

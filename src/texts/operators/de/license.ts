@@ -55,8 +55,6 @@ export const license: Translated<typeof en> = {
     ended: 'Abgelaufen',
     paidUntil: 'Bezahlt bis',
     nextPayment: { by_itself: 'verlängert sich von selbst', awaited: 'Verlängerung wird erwartet' },
-    inDays: (days, count) => (days === 0 ? 'heute' : days === 1 ? 'in 1 Tag' : `in ${count} Tagen`),
-    daysAgo: (days, count) => (days === 0 ? 'heute' : days === 1 ? 'vor 1 Tag' : `vor ${count} Tagen`),
     slots: 'Plätze',
     slotsOf: (used, limit) => (limit === common.unlimited ? `${used}, ${limit}` : `${used} von ${limit}`),
     hint: 'Schlüssel endet auf',
@@ -163,7 +161,6 @@ export const license: Translated<typeof en> = {
     endButton: 'Schlüssel beenden',
   },
   sites: {
-    label: 'Bezeichnung',
     since: 'Seit',
     from: 'Von',
     free: 'Testsite, belegt keinen Platz',

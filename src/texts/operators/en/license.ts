@@ -55,10 +55,6 @@ export const license = {
     ended: 'Ended',
     paidUntil: 'Paid until',
     nextPayment: { by_itself: 'renews automatically', awaited: 'renewal awaited' },
-    inDays: (days: number, count: string) =>
-      days === 0 ? 'today' : days === 1 ? 'in 1 day' : `in ${count} days`,
-    daysAgo: (days: number, count: string) =>
-      days === 0 ? 'today' : days === 1 ? '1 day ago' : `${count} days ago`,
     slots: 'Slots',
     slotsOf: (used: string, limit: string) =>
       limit === common.unlimited ? `${used}, ${limit}` : `${used} of ${limit}`,
@@ -164,7 +160,6 @@ export const license = {
     endButton: 'End the key',
   },
   sites: {
-    label: 'Label',
     since: 'Since',
     from: 'From',
     free: 'staging, takes no slot',

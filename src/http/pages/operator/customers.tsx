@@ -58,12 +58,16 @@ async function showList(call: OperatorCall): Promise<PageResponse> {
         empty={q === undefined ? noneYet : <NoResults path="/customers">{texts.noMatch}</NoResults>}
         columns={[
           {
-            title: columns.email,
+            title: t.licenses.columns.customer,
             kind: 'name',
             sort: 'customer',
-            cell: ({ id, customer }) => <a href={to(`/customers/${id}`)}>{customer}</a>,
+            cell: ({ id, customer, name }) => (
+              <>
+                <a href={to(`/customers/${id}`)}>{name ?? customer}</a>
+                {name === null ? null : <span class="sub">{customer}</span>}
+              </>
+            ),
           },
-          { title: columns.name, cell: ({ name }) => name ?? t.common.none },
           { title: columns.licenses, kind: 'number', cell: ({ licenses }) => format.number(licenses) },
           {
             title: columns.nextEnd,

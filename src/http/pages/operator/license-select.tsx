@@ -57,8 +57,9 @@ export function BulkBar({
       {title}
     </button>
   );
-  const box = (name: string, label: string) => (
-    <span class="opt">
+  const hasFound = total > licenses.length && total <= MAX_SELECTED;
+  const box = (name: string, label: string, kind = '') => (
+    <span class={`opt ${kind}`.trim()}>
       <input type="checkbox" id={`bulk-${name}`} name={name} value="1" />
       <label for={`bulk-${name}`}>{label}</label>
     </span>
@@ -71,10 +72,9 @@ export function BulkBar({
       {button('suspend', 'pause', texts.suspend)}
       {canMail ? button('mail', 'send', texts.mail) : null}
       {button('export', 'download', texts.export)}
-      {box('all', texts.all(format.number(licenses.length)))}
-      {total > licenses.length && total <= MAX_SELECTED
-        ? box('found', texts.found(format.number(total)))
-        : null}
+      {/* A phone has room for one. */}
+      {box('all', texts.all(format.number(licenses.length)), hasFound ? 'lg' : '')}
+      {hasFound ? box('found', texts.found(format.number(total))) : null}
     </form>
   );
 }

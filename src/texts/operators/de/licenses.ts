@@ -113,7 +113,6 @@ export const licenses: Translated<typeof en> = {
     order: 'Bestellung',
     id: 'ID',
   },
-  slots: (used, limit) => `${used} / ${limit}`,
   noCustomer: 'keine E-Mail',
   noMatch: 'Keine Lizenz gefunden.',
   none: 'Noch keine Lizenz. Stellen Sie sich selbst eine zum Ausprobieren aus, oder ziehen Sie mit Ihren Lizenzen um.',

@@ -107,7 +107,6 @@ export const licenses = {
     order: 'Order',
     id: 'ID',
   },
-  slots: (used: string, limit: string) => `${used} / ${limit}`,
   noCustomer: 'no e-mail',
   noMatch: 'No licence matches.',
   none: 'No licence yet. Issue one to yourself to try it, or move your licences in.',

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import * as releaseSboms from './release-sboms';
 import * as schema from './schema';
 import * as searchWords from './search-words';
 import * as securityUpdates from './security-updates';
@@ -11,6 +12,7 @@ export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '001_schema_6': schema,
   '002_search_words': searchWords,
   '003_security_updates': securityUpdates,
+  '004_release_sboms': releaseSboms,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

@@ -31,6 +31,9 @@ const UNUSED_DRIVERS = [
   'mariadb/callback',
 ];
 
+/** The writer of XML that the CycloneDX library uses if it is installed. It is used for JSON only. */
+const UNUSED_XML = ['xmlbuilder2'];
+
 const UNUSED_DIALECTS = /^\.\/(?:cockroachdb|mariadb|mssql|oracle|oracledb|pgnative|postgres|redshift)$/;
 
 /**
@@ -229,10 +232,14 @@ const LATER = [
   ),
 ];
 
+/** The part that only the publishing of a version with lock files needs. */
+const SBOM = packages('@cyclonedx');
+
 /** Parts that a service needs rarely or in few installations, in files of their own. */
 const SERVICE_PARTS = {
   redis: REDIS,
   mail: MAIL,
+  sbom: SBOM,
   operators: [
     '^src/http/(?:pages|api|document|hooks|operator-router|public-keys)\\b',
     '^src/access/idempotency',
@@ -251,6 +258,7 @@ const SERVICE_PARTS = {
 
 /** Parts that most commands do not need. */
 const COMMAND_PARTS = {
+  sbom: SBOM,
   later: [
     ...['^src/(?:doctor|overview|support|transfer)/', '^src/http/(?!server)'],
     ...['^src/orders/adapters/', REDIS, MAIL, ...LATER],
@@ -283,7 +291,7 @@ export async function bundle(folder) {
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'none',
-    external: [...BESIDE, ...UNUSED_DRIVERS],
+    external: [...BESIDE, ...UNUSED_DRIVERS, ...UNUSED_XML],
     // Use Typebox's modules, which need far fewer steps to evaluate than its CommonJS.
     alias: { '@sinclair/typebox': join(root, 'node_modules/@sinclair/typebox/build/esm/index.mjs') },
     plugins: [lazyImports, judgedOptions, ease, onceEach],

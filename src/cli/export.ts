@@ -13,6 +13,7 @@ const NOUNS: Record<RecordType, [one: string, many?: string]> = {
   product: ['product'],
   plan: ['plan'],
   release: ['release'],
+  sbom: ['SBOM'],
   license: ['licence'],
   shop: ['shop'],
   sku: ['article of a shop', 'articles of shops'],

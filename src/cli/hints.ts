@@ -51,6 +51,7 @@ const HINTS: { [Facts in RefusalFacts as Facts['reason']]: (facts: Facts) => str
   'xml-of-another': ({ product }) =>
     `Name another file: licensing update-xml write --product ${product} --out FILE`,
   'no-zip': () => '',
+  'bad-sbom': () => '',
   'no-version-inside': () => '',
   'disk-full': () => '',
   'folder-closed': () => '"licensing doctor" says what to do.',

@@ -27,6 +27,7 @@ import {
 } from './update-xml';
 import { releaseJson } from '../licensing/views';
 import { addNotify } from './release-notify';
+import { addSbom, readSbomFile } from './release-sbom';
 import { formatTable } from './tables';
 
 interface PublishOptions {
@@ -44,6 +45,7 @@ interface PublishOptions {
   unchecked?: true;
   rollout?: number;
   security?: boolean;
+  sbom?: string;
 }
 
 const WRITE_XML =
@@ -66,6 +68,7 @@ export function addReleaseCommands(program: Command): void {
   addRollout(release);
   addWithdraw(release);
   addNotify(release);
+  addSbom(release);
 }
 
 function addPublish(release: Command): void {
@@ -90,6 +93,11 @@ function addPublish(release: Command): void {
         .conflicts('draft'),
     )
     .option('--security', SECURITY)
+    .option(
+      '--sbom <json>',
+      'its SBOM (CycloneDX 1.4 or a later 1.x, or SPDX 2.3); without it, one is generated from the lock files in the package',
+      fileName,
+    )
     .addHelpText(
       'after',
       '\nExample:\n  licensing release publish --product 42 --version 2.1.0 --file pkg_example.zip --changelog "Faster"',
@@ -113,6 +121,7 @@ function addPublish(release: Command): void {
             unchecked: options.unchecked ?? false,
             rollout: options.rollout,
             security: options.security,
+            sbom: options.sbom === undefined ? undefined : await readSbomFile(options.sbom),
           },
           now,
           (bytes) => output.progress(`${(bytes / 1_000_000).toFixed(0)} MB`),

@@ -86,6 +86,12 @@ export async function publish(
   const release = await publishRelease(db, packagesDir, request, now, {
     ...(onProgress && { onProgress }),
     signal,
+    onBrokenLocks: (paths) =>
+      remark(
+        'lock-unread',
+        `the SBOM was generated without ${paths.join(', ')}, which cannot be read as a lock file.`,
+        ...paths,
+      ),
     // Inspect the stored package, because the named file may have changed.
     inspect: async (path) => {
       const manifest = await findManifest(path, signal);

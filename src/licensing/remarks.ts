@@ -7,6 +7,7 @@ export const REMARKS = [
   'server-unchecked',
   'before-unread',
   'no-changelog-address',
+  'lock-unread',
   'odd-version',
   'pre-release',
   'future-date',

@@ -38,7 +38,7 @@ import { mailTextFault } from './mail-texts';
 import { list, patch, post, put, remove, type OperationCall } from './kit/operation';
 import { bodyReader } from './kit/read-input';
 import { strictObject, enumOf, nullable, Text, TextOrNull, TimeOrNull, textEnum } from './kit/schemas';
-import type { UploadRules } from './kit/upload';
+import { smallUpload } from './kit/upload';
 
 /** The operations on settings. A seller may change some; those of the environment are only shown. */
 
@@ -290,12 +290,6 @@ function refusePictureGiven(config: Config): void {
     );
 }
 
-async function readAll(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 export const configurationOperations = {
   listSettings: list(
     '/settings',
@@ -324,12 +318,7 @@ export const configurationOperations = {
       description: 'A PNG, JPEG or WebP of at most 256 KiB, as the body or as the part `file` of a form.',
       upload: {
         types: [...UPLOADED_TYPES],
-        rules: (): UploadRules<Buffer> => ({
-          limit: MAX_UPLOADED_BYTES,
-          take: readAll,
-          digest: (bytes) => bytes.toString('base64'),
-          discard: () => Promise.resolve(),
-        }),
+        rules: () => smallUpload(MAX_UPLOADED_BYTES),
       },
       data: PictureThing,
     },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Type, type Static } from '@sinclair/typebox';
 import { recountAfterImport } from '../figures/statistics';
 import { CSV_FIELDS, readCsvMap } from '../transfer/moving/any-csv';
@@ -25,7 +24,7 @@ import {
   textEnum,
 } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import type { UploadRules } from './kit/upload';
+import { smallUpload } from './kit/upload';
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
@@ -259,19 +258,8 @@ export async function* asSingleChunk(file: Buffer): AsyncIterable<Buffer> {
   yield await Promise.resolve(file);
 }
 
-async function collect(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 /** The rules for a table in the body. */
-export const CSV_UPLOAD: UploadRules<Buffer> = {
-  limit: MAX_BYTES,
-  take: collect,
-  digest: (file) => createHash('sha256').update(file).digest('hex'),
-  discard: () => Promise.resolve(),
-};
+export const CSV_UPLOAD = smallUpload(MAX_BYTES);
 
 export const importOperations = {
   importLicenses: post(

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { Type, type Static } from '@sinclair/typebox';
 import { publish, readPackageVersion } from '../joomla/publish';
 import { requireRolloutSupport, stageRelease } from '../joomla/update-xml/rollout-support';
@@ -14,14 +15,23 @@ import {
   statPackage,
   type StagedPackage,
 } from '../packages/package-files';
-import { editRelease, findReleaseById, withdrawRelease } from '../packages/releases';
+import {
+  editRelease,
+  findReleaseById,
+  replaceSbom,
+  sbomFile,
+  withdrawRelease,
+  type SbomInfo,
+} from '../packages/releases';
+import { MAX_SBOM_BYTES, sbomTooLarge } from '../packages/sbom';
+import { formatTimestamp } from '../base/days';
 import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
-import { file, get, list, patch, post, type OperationCall } from './kit/operation';
+import { file, get, list, patch, post, put, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/request-params';
-import { strictObject, QueryFlag, Paging, sortBy, Text, textEnum } from './kit/schemas';
+import { strictObject, QueryFlag, Paging, sortBy, Text, textEnum, enumOf, Time } from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
-import type { UploadRules } from './kit/upload';
+import { smallUpload, type UploadRules } from './kit/upload';
 import { Release } from './kit/response-schemas';
 
 const Rollout = Type.Integer({
@@ -61,6 +71,10 @@ async function requireRelease(call: Pick<OperationCall, 'db' | 'path'>) {
   return (await findReleaseById(call.db, readId(call, 'id', 'release'))) ?? notThere();
 }
 
+function noSbom(): never {
+  throw notFound('SBOM');
+}
+
 function notThere(): never {
   throw notFound('release');
 }
@@ -87,7 +101,7 @@ const FOLLOW_PUBLISHED = regenerateAfterCommit('PublishedWithXml', 'product_id')
 
 async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) {
   const { db, path, query, body, settings, now, gone: signal } = call;
-  const { file } = body;
+  const { file, sbom } = body;
   if (!isSet(query.draft)) requireRecentSignIn(call);
   if (file === undefined) throw invalid('file', 'The package is missing: the part "file".');
   // Ignore an empty version, because a form also sends its empty fields.
@@ -117,6 +131,7 @@ async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) 
       newUpdateServer: isSet(query.new_update_server),
       unchecked: isSet(query.unchecked),
       signal,
+      sbom: sbom && (await readStagedSbom(sbom)),
     },
     now,
   ).catch(refuseThePackage);
@@ -136,7 +151,31 @@ export function refuseThePackage(error: unknown): never {
 
 interface Upload {
   file: StagedPackage | undefined;
+  sbom?: StagedPackage;
 }
+
+/** Reads an SBOM that came with a package. @throws OperatorError before a large one is in memory */
+async function readStagedSbom({ path, size }: StagedPackage): Promise<Buffer> {
+  if (size > MAX_SBOM_BYTES) throw sbomTooLarge();
+  return readFile(path);
+}
+
+const Sbom = strictObject(
+  {
+    format: Type.String({ description: 'Such as `CycloneDX 1.6` or `SPDX-2.3`.' }),
+    origin: enumOf(['given', 'generated']),
+    created_at: Time,
+  },
+  { title: 'Sbom' },
+);
+
+const sbomJson = ({ format, origin, createdAt }: SbomInfo) => ({
+  format,
+  origin,
+  created_at: formatTimestamp(createdAt),
+});
+
+const SBOM_TYPES = ['application/json', 'application/vnd.cyclonedx+json', 'application/spdx+json'];
 
 const PACKAGE_TYPES = ['application/zip', 'application/x-zip-compressed', 'application/octet-stream'];
 
@@ -174,6 +213,9 @@ export const releaseOperations = {
       query: UploadFields,
       upload: {
         types: PACKAGE_TYPES,
+        others: {
+          sbom: 'Its SBOM: JSON of CycloneDX 1.4 or a later 1.x, or of SPDX 2.3, of at most 5 MiB. Default: one that is generated from the lock files in the package.',
+        },
         rules: ({ packagesDir, uploadLimit }): UploadRules<StagedPackage> => ({
           limit: uploadLimit,
           take: (bytes) => stageBytes(packagesDir, bytes),
@@ -212,6 +254,38 @@ export const releaseOperations = {
       if ((await statPackage(packagesDir, sha256))?.size !== fileSize) throw notFound('package');
       const bytes = createReadStream(packagePath(packagesDir, sha256));
       return { name: fileName, size: fileSize, bytes };
+    },
+  ),
+  getReleaseSbom: file(
+    '/releases/{id}/sbom',
+    'application/json',
+    {
+      summary: "Download a version's SBOM (software bill of materials)",
+      description: 'CycloneDX or SPDX. It is not public.',
+    },
+    async (call) => {
+      const { name, json } = (await sbomFile(call.db, await requireRelease(call))) ?? noSbom();
+      const bytes = Buffer.from(json);
+      return { name, size: bytes.length, bytes };
+    },
+  ),
+  putReleaseSbom: put(
+    '/releases/{id}/sbom',
+    {
+      needsNoRecentSignIn: true,
+      summary: "Set a version's SBOM",
+      description:
+        'The body is the file: JSON of CycloneDX 1.4 or a later 1.x, or of SPDX 2.3. It replaces an earlier one.',
+      upload: {
+        types: SBOM_TYPES,
+        rules: () => smallUpload(MAX_SBOM_BYTES),
+      },
+      data: Sbom,
+    },
+    async (call: OperationCall<unknown, { file: Buffer | undefined }>) => {
+      const { db, body, now } = call;
+      const release = await requireRelease(call);
+      return { data: sbomJson(await replaceSbom(db, release, body.file ?? Buffer.alloc(0), now)) };
     },
   ),
   updateRelease: patch(

@@ -26,6 +26,18 @@ import { OperatorError } from '../licensing/operator-error';
 import { throwProductNotFound, requireProduct } from '../licensing/find-or-throw';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { enqueueReleaseWebhook } from '../licensing/webhook-events';
+import {
+  deleteDraftSbom,
+  findSbom,
+  findSbomInfo,
+  packText,
+  putSbom,
+  unpackText,
+  type ReleaseSbom,
+  type SbomInfo,
+} from '../store/sboms';
+import { generateSbom } from './generate-sbom';
+import { readSbom, type Sbom } from './sbom';
 import { checkZip, type ZipFault } from './zip';
 
 declare module '../licensing/operator-error' {
@@ -39,7 +51,7 @@ declare module '../licensing/operator-error' {
   }
 }
 
-export { findReleaseById, type Release };
+export { findReleaseById, findSbomInfo, type Release, type SbomInfo };
 
 export interface PublishRequest {
   productId: number;
@@ -55,6 +67,8 @@ export interface PublishRequest {
   date: Date | undefined;
   /** the share of addresses that are offered it, in percent; by default all */
   rollout?: number | undefined;
+  /** the SBOM; by default the draft's, or one that is generated from the lock files in the package */
+  sbom?: Buffer | undefined;
 }
 
 interface PublishHooks {
@@ -62,6 +76,8 @@ interface PublishHooks {
   onProgress?: (bytes: number) => void;
   /** checks the package, which is already known to be a valid zip; throws to refuse it */
   inspect?: (path: string) => Promise<void>;
+  /** receives the paths of lock files that could not be read for the SBOM */
+  onBrokenLocks?: (paths: string[]) => void;
   /** aborts the check of the package, because its client has left */
   signal?: AbortSignal | undefined;
 }
@@ -78,6 +94,7 @@ export async function publishRelease(
   const rollout = requireRollout(request.rollout ?? FULL_ROLLOUT);
   if (draft && rollout < FULL_ROLLOUT) throw draftOffered();
   const product = await requireProduct(db, productId);
+  const given = request.sbom && (await pack(readSbom(request.sbom)));
   const changelog = request.changelog === undefined ? undefined : requireChangelog(request.changelog);
   if (!isVersion(version))
     throw new OperatorError(
@@ -107,6 +124,12 @@ export async function publishRelease(
     sha384: stored.sha384,
     sha512: stored.sha512,
   };
+  const sha256 = stored?.sha256 ?? (existing as Release).sha256;
+  const keepsSbom =
+    given === undefined && existing?.sha256 === sha256 && (await findSbomInfo(db, existing.id)) !== undefined;
+  const sbom =
+    given ??
+    (keepsSbom ? undefined : await makeSbom(packagePath(packagesDir, sha256), product, request, now, hooks));
   return inTransaction(db, async (trx) => {
     // Check again under the lock: copying takes time, and another process may have published in the meantime.
     if (!(await lockProduct(trx, productId))) throwProductNotFound(productId);
@@ -140,9 +163,57 @@ export async function publishRelease(
       });
     }
     const release = await requireRelease(trx, productId, version);
+    if (sbom !== undefined) await putSbom(trx, { ...sbom, releaseId: release.id, createdAt: now });
+    else if (!keepsSbom) await deleteDraftSbom(trx, release.id);
     if (!draft) await enqueueReleaseWebhook(trx, 'release.published', release, now);
     return release;
   });
+}
+
+type PackedSbom = Pick<ReleaseSbom, 'format' | 'origin' | 'packed'>;
+
+async function pack({ json, format, origin }: Sbom): Promise<PackedSbom> {
+  return { format, origin, packed: await packText(json) };
+}
+
+/** Generates the SBOM of a package; undefined if no lock file in it can be read. */
+async function makeSbom(
+  path: string,
+  { name }: Product,
+  { version }: PublishRequest,
+  now: Date,
+  { onBrokenLocks, signal }: PublishHooks,
+): Promise<PackedSbom | undefined> {
+  const { sbom, broken } = await generateSbom(path, { name, version }, now, signal);
+  if (broken.length > 0) onBrokenLocks?.(broken);
+  return sbom && pack(sbom);
+}
+
+/** Stores a seller's SBOM of a version, in place of an earlier one. @throws OperatorError if it is not one */
+export async function replaceSbom(
+  db: Db,
+  { id, productId }: Release,
+  bytes: Buffer,
+  now: Date,
+): Promise<SbomInfo> {
+  const sbom = await pack(readSbom(bytes));
+  const stored = { ...sbom, releaseId: id, createdAt: now };
+  await inTransaction(db, async (trx) => {
+    await lockProduct(trx, productId);
+    await putSbom(trx, stored);
+  });
+  return stored;
+}
+
+/** Returns the SBOM of a version, with the name of its file; undefined without one. */
+export async function sbomFile(
+  db: Db,
+  { id, fileName }: Release,
+): Promise<{ name: string; json: string } | undefined> {
+  const sbom = await findSbom(db, id);
+  if (sbom === undefined) return undefined;
+  const kind = sbom.format.startsWith('SPDX') ? 'spdx' : 'cdx';
+  return { name: `${fileName.replace(/\.zip$/, '')}.${kind}.json`, json: await unpackText(sbom.packed) };
 }
 
 /** Lists a product's versions, highest first. */

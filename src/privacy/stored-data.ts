@@ -143,6 +143,7 @@ const SEARCHED = {
   // These contain no customer: see UNSEARCHED (store/personal-data.ts).
   shop: null,
   sku: null,
+  sbom: null,
   signing_key: null,
   setting: null,
 } as const satisfies Record<RecordType | 'key', TextTable | null>;

@@ -53,6 +53,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   search_words: 'words from other tables, found by licence',
   shop_skus: "the shop's own article numbers",
   shops: "the seller's settings",
+  release_sboms: 'names and versions of software',
   security_notices: 'ids, counts, and the operator who notified the customers',
   told_sites: 'sites and versions, found by licence',
   key_networks: 'digests of networks, found by key',

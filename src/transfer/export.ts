@@ -15,6 +15,7 @@ import {
   type WithRights,
 } from '../packages/package-files';
 import { needsPackage, type ReleaseState } from '../store/releases';
+import { unpackText } from '../store/sboms';
 import {
   FORMAT,
   FORMAT_VERSION,
@@ -43,6 +44,8 @@ export const EXPORT_FILE: FileKind = {
 };
 
 const PAGE = 1_000;
+/** The number of SBOMs that are in memory at once, of up to 5 MiB each. */
+const SBOMS_PAGE = 10;
 
 /**
  * Writes all records except packages as lines of JSON (docs/export-format.md), from one snapshot.
@@ -55,8 +58,9 @@ export function exportRecords(db: Db, sink: Sink, options: ExportOptions = {}): 
     await sink(`${HEADER}\n`);
     for (const type of RECORD_TYPES) {
       counts[type] = 0;
-      for await (const rows of readPages(trx, tableLayout(type), PAGE)) {
+      for await (const rows of readPages(trx, tableLayout(type), type === 'sbom' ? SBOMS_PAGE : PAGE)) {
         if (type === 'product') await addIncludes(trx, rows);
+        if (type === 'sbom') for (const row of rows) row.packed = await unpackText(row.packed as string);
         const whole =
           type === 'setting'
             ? rows.filter(isPortable)

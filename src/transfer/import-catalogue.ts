@@ -4,8 +4,10 @@ import { listPlans, lockProduct, replaceIncludes, setProduct, type Plan } from '
 import type { Row } from '../store/export';
 import { findRows, insertInChunks, lockRows } from '../store/import';
 import { statPackage } from '../packages/package-files';
-import { fieldsToRow } from '../store/engine/row-fields';
-import { needsPackage, RELEASE_STATES } from '../store/releases';
+import { fieldsToRow, rowToFields, type RowOf } from '../store/engine/row-fields';
+import { findRelease, needsPackage, RELEASE_STATES } from '../store/releases';
+import { findSbom, packText, putSbom, unpackText, type ReleaseSbom } from '../store/sboms';
+import { readSbom } from '../packages/sbom';
 import { bringPackage, packageFault } from './export';
 import { changeRow, conflict, hasChanges, insertNew, DRY_RUN_ID, tally, type ImportJob } from './import-job';
 import { atLine, type Numbered } from './record-reader';
@@ -206,6 +208,7 @@ export async function importReleases(job: ImportJob, records: Numbered<'release'
         `version ${value.version} of product ${value.product_id} appears earlier in the file, or a version that is the same to Joomla does`,
       );
     job.versions.set(value.product_id, [...versions, value.version]);
+    job.releases.set(value.id, { product: value.product_id, version: value.version });
     await lookAtPackage(job, record);
     const match = here.get(versionKey(value));
     if (match === undefined) {
@@ -219,6 +222,39 @@ export async function importReleases(job: ImportJob, records: Numbered<'release'
     else tally(job, 'release', 'same');
   }
   await insertNew(job, 'release', added, ({ value }) => ({ version_order: versionOrder(value.version) }));
+}
+
+/** Imports SBOMs, matched by their release. A seller's own is not replaced by a generated one. */
+export async function importSboms(job: ImportJob, records: Numbered<'sbom'>[]): Promise<void> {
+  const { trx } = job;
+  for (const { line, value } of records) {
+    const release = job.releases.get(value.release_id);
+    if (release === undefined) throw atLine(line, `the file has no release ${value.release_id}`);
+    let sbom: { format: string };
+    try {
+      sbom = readSbom(Buffer.from(value.json));
+    } catch {
+      throw atLine(line, `the SBOM of version ${release.version} is not one`);
+    }
+    if (sbom.format !== value.format)
+      throw atLine(line, `the SBOM of version ${release.version} is ${sbom.format}`);
+    const here = await findRelease(trx, release.product, release.version);
+    const stored = here && (await findSbom(trx, here.id));
+    if (stored === undefined) tally(job, 'sbom', 'new');
+    else {
+      const isKept = stored.origin === 'given' && value.origin === 'generated';
+      if (isKept || (await unpackText(stored.packed)) === value.json) {
+        tally(job, 'sbom', 'same');
+        continue;
+      }
+      tally(job, 'sbom', 'changed');
+    }
+    // In a dry run, and after a conflict, the database does not contain the file's new releases.
+    if (!job.writes || here === undefined) continue;
+    const row = { ...toRow('sbom', value), release_id: here.id, packed: await packText(value.json) };
+    const { id, ...fields } = rowToFields(row as RowOf<ReleaseSbom>);
+    await putSbom(trx, job.empty.sbom ? { ...fields, id } : fields);
+  }
 }
 
 function versionKey({ product_id, version }: { product_id: number; version: string }): string {

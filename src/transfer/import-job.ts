@@ -85,6 +85,8 @@ export interface ImportJob {
   digests: Map<string, number>;
   references: Map<string, number>;
   versions: Map<number, string[]>;
+  /** the product and version of each release, keyed by its id in the file */
+  releases: Map<number, { product: number; version: string }>;
   /** the licence whose activations are being read, and the identifiers read so far */
   activationsOf: { license: number; identifiers: Set<string> };
 }
@@ -135,6 +137,7 @@ export async function startJob(trx: Transaction, options: ImportOptions): Promis
     digests: new Map(),
     references: new Map(),
     versions: new Map(),
+    releases: new Map(),
     activationsOf: { license: 0, identifiers: new Set() },
   };
 }

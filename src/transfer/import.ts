@@ -3,7 +3,7 @@ import type { Db, Transaction } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { recountMoney } from '../store/orders/money';
 import { refreshWords } from '../store/search-words';
-import { importBundles, importPlans, importProducts, importReleases } from './import-catalogue';
+import { importBundles, importPlans, importProducts, importReleases, importSboms } from './import-catalogue';
 import { importAccesses, importEvents } from './import-history';
 import { startJob, type ImportOptions, type ImportReport, type ImportJob } from './import-job';
 import { importActivations, importLicenses } from './import-licenses';
@@ -61,6 +61,8 @@ async function importRecordsOf(job: ImportJob, batch: AnyBatch): Promise<void> {
       return importPlans(job, batch.records);
     case 'release':
       return importReleases(job, batch.records);
+    case 'sbom':
+      return importSboms(job, batch.records);
     case 'license':
       return importLicenses(job, batch.records);
     case 'shop':

@@ -112,6 +112,9 @@ function checkHeader(line: number, { type, format, version }: Record<string, unk
 /** The oldest readable version; `upgradeOldRecord` adds the fields that it lacks. */
 const OLDEST_VERSION = FORMAT_VERSION - 1;
 
+/** The types that the footer of an earlier version's file does not count. */
+const OPTIONAL: RecordType[] = ['setting', 'sbom'];
+
 function checkFooter(
   line: number,
   { records }: Record<string, unknown>,
@@ -119,7 +122,7 @@ function checkFooter(
 ): void {
   const said = (typeof records === 'object' && records !== null ? records : {}) as Record<string, unknown>;
   for (const type of RECORD_TYPES)
-    if ((said[type] ?? (type === 'setting' ? 0 : undefined)) !== counts[type])
+    if ((said[type] ?? (OPTIONAL.includes(type) ? 0 : undefined)) !== counts[type])
       throw atLine(
         line,
         `the footer does not agree with the file, which has ${counts[type]} ${type} records: lines are missing or were added`,

@@ -19,6 +19,7 @@ import type { TableName } from '../store/engine/database';
 import { readCves, storedCves } from '../store/engine/row-fields';
 import type { Row, SqlValue, TableLayout } from '../store/export';
 import { RELEASE_STATES, FULL_ROLLOUT } from '../store/releases';
+import { MAX_SBOM_BYTES } from '../packages/sbom';
 
 /** The fields of an export file (docs/export-format.md), and their columns in the database. */
 
@@ -159,6 +160,20 @@ export const RECORDS = {
     cve: cveNames(),
     same_fix_as: nullable(smallId),
   }),
+  sbom: record(
+    'release_sboms',
+    ['id'],
+    {
+      id: smallId,
+      release_id: smallId,
+      format: ascii(32),
+      origin: oneOf(['given', 'generated']),
+      // The export unpacks the column, and the import packs it again.
+      json: text(MAX_SBOM_BYTES, 1),
+      created_at: time(),
+    },
+    { json: 'packed' },
+  ),
   license: record('licenses', ['id'], {
     id,
     main_key_id: id,

@@ -301,6 +301,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
     await call('put', '/manage/mail-texts/test/de', { body: { text: 'Probe\n\nVon {shop}.' } });
   }
 
+  async function setSbom(): Promise<void> {
+    const body = Buffer.from('{"spdxVersion":"SPDX-2.3"}');
+    const headers = { 'Content-Type': 'application/json' };
+    await call('put', `/manage/releases/${world.release}/sbom`, { body, headers });
+  }
+
   const csv = () => `Key,Plan\nAAAA-${randomUUID()},${world.plan}\n`;
 
   /** Returns a correct call of each operation, with the statuses that it then answers. */
@@ -391,6 +397,12 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       },
       getRelease: { path: `/manage/releases/${release}` },
       getReleasePackage: { path: `/manage/releases/${release}/package` },
+      putReleaseSbom: {
+        path: `/manage/releases/${release}/sbom`,
+        body: Buffer.from('{"spdxVersion":"SPDX-2.3"}'),
+        type: 'application/json',
+      },
+      getReleaseSbom: { path: `/manage/releases/${release}/sbom`, ready: setSbom },
       updateRelease: { path: `/manage/releases/${release}`, body: { changelog: 'New' } },
       publishRelease: { path: `/manage/releases/${draft}/publish` },
       withdrawRelease: { path: `/manage/releases/${release}/withdraw` },

@@ -33,6 +33,8 @@ const NO_COMMAND: Record<string, string> = {
   importLicenses: '"import" takes files of any size, with options for other forms of them',
   undoImport: 'tried in move-in.test.ts, with something to undo',
   getRelease: 'release list shows all of a version',
+  getReleaseSbom: '"release sbom" prints the file itself',
+  putReleaseSbom: '"release sbom --file" reads a file of the machine',
   getReleasePackage: '"packages fetch" calls it on another host',
   getProductUpdateXml: '"update-xml lint" judges the file itself',
   setProductUpdateXml: '"update-xml write" also writes to a file of its own, and remembers that',

@@ -134,7 +134,8 @@ async function fill({ settings, db, operator: op }: Place): Promise<string> {
     await rekey(db, shop!.license.id, { overlap: '14d' }, secret, context);
     await call('validate', { license_key: shop!.key });
     await call('validate', { license_key: shop!.key });
-    await giveRelease(service, { version: '1.0.0', changelog: 'First\nline' });
+    const sbom = Buffer.from('{"spdxVersion":"SPDX-2.3"}');
+    await giveRelease(service, { version: '1.0.0', changelog: 'First\nline', sbom });
     await giveRelease(service, { version: '1.1.0-beta2', draft: true });
     await request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: shop!.key });
     await request(service.url).get(`${PREFIX}/downloads/42`).query({ dlid: 'NOT-A-KEY' });
@@ -880,7 +881,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect(code).toBe(0);
     expect(stdout).toBe(readFileSync(file, 'utf8'));
     expect(stderr).toMatch(
-      /^Exported: 2 products, 3 plans, 2 releases, 4 licences, 1 shop, 1 article of a shop, 5 orders, 3 links of shops, 1 customer, \d+ activations, \d+ events, \d+ accesses, 2 signing keys, 1 setting\.\n$/,
+      /^Exported: 2 products, 3 plans, 2 releases, 1 SBOM, 4 licences, 1 shop, 1 article of a shop, 5 orders, 3 links of shops, 1 customer, \d+ activations, \d+ events, \d+ accesses, 2 signing keys, 1 setting\.\n$/,
     );
     const to = await place(kind);
     await to.operator.json(['import', '-'], { stdin: stdout });

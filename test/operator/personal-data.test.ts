@@ -127,6 +127,7 @@ const OTHERS: Record<TableName, string> = {
   shops:
     'id name kind secret_sealed is_test test_plan_id rules_json owner mail api_key_sealed site_url caught_up_until caught_up_at catch_up_tried_at catch_up_failure catch_up_json grace_days billing_url created_by created_at',
   shop_refusals: 'shop day times',
+  release_sboms: 'id release_id format origin packed created_at',
   security_notices: 'release_id actor plan_id license_id mails due_at done_at',
   told_sites: 'license_id product_id version first_at at',
   key_networks: 'key_id at',
@@ -309,6 +310,7 @@ describe.each(DATABASE_KINDS)('data about a person in %s', (kind) => {
   async function storeOthers(product_id: number, plan_id: number): Promise<void> {
     const [day, month, license_id] = ['2026-11-24', '2026-11', own.id];
     const made = { created_by: 'operator:root', created_at: AT };
+    const [release] = await db(table(db, 'releases')).limit(1);
     const others: [TableName, object][] = [
       ['product_includes', { product_id, included_id: product_id }],
       ['license_refusals', { license_id, at: AT }],
@@ -334,6 +336,10 @@ describe.each(DATABASE_KINDS)('data about a person in %s', (kind) => {
         { shop: 'fair', sku: 'A', awaited: digest(), plan_id, quantity: 'licenses', created_at: AT },
       ],
       ['shop_refusals', { shop: 'fair', day, times: 1 }],
+      [
+        'release_sboms',
+        { release_id: release!.id, format: 'SPDX-2.3', origin: 'given', packed: 'x', created_at: AT },
+      ],
       ['security_notices', { release_id: 1, actor: 'operator:root', plan_id: 0, license_id: 0, due_at: AT }],
       [
         'unmatched',

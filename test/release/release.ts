@@ -268,14 +268,14 @@ describe('the archive on this machine', () => {
     const body = JSON.stringify({ license_key: 'unknown', identifier: 'shop.example' });
     const headers = { 'Content-Type': 'application/json' };
     expect((await fetch(`${url}/licenses/validate`, { method: 'POST', headers, body })).status).toBe(403);
-    expect(opened()).toEqual(['mail.js', 'operators.js', 'redis.js']);
+    expect(opened()).toEqual(['mail.js', 'operators.js', 'redis.js', 'sbom.js']);
     renameSync(join(bundles, 'service'), join(folder, 'service-parts'));
     try {
       expect((await fetch(`${url}/pages/sign-in`)).status).toBe(200);
     } finally {
       renameSync(join(folder, 'service-parts'), join(bundles, 'service'));
     }
-    expect(opened()).toEqual(['mail.js', 'redis.js']);
+    expect(opened()).toEqual(['mail.js', 'redis.js', 'sbom.js']);
     await endProcess(service);
   }, 60_000);
 

@@ -67,9 +67,14 @@ async function receiveForm<F>(ctx: Context, rules: UploadRules<F>, others: strin
         else if (bytes > MAX_FIELDS_BYTES) reject(tooLarge(MAX_FIELDS_BYTES));
         else fields[name] = value;
       });
-      form.on('file', (name: string, stream: Readable) => {
+      form.on('file', (name: string, stream: Readable, fileName: string | undefined) => {
         // Ignore errors: a refusal may destroy a stream without a reader, and an unhandled error ends the service.
         stream.on('error', () => undefined);
+        // A browser sends a field without a chosen file as an empty part with an empty name.
+        if (fileName === '' && others.includes(name)) {
+          stream.resume();
+          return;
+        }
         if (!['file', ...others].includes(name) || files.has(name)) {
           stream.resume();
           reject(invalid('file', 'The form must have one file, in the part "file".'));

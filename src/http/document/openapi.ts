@@ -202,7 +202,7 @@ function successes(operation: Operation, components: Components): Json {
           ...HEADERS.notSniffed,
           ...HEADERS.required('Content-Disposition', 'The name of the file.', { type: 'string' }),
         },
-        content: { [sendsFile]: { schema: BINARY } },
+        content: { [sendsFile]: { schema: sendsFile === 'application/json' ? { type: 'object' } : BINARY } },
       },
     };
   if (data === undefined) return { 204: { description: 'Done.', headers: HEADERS.requestId } };

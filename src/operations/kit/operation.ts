@@ -51,7 +51,7 @@ export interface FileAnswer {
   name: string;
   /** the size in bytes */
   size: number;
-  bytes: Readable;
+  bytes: Readable | Buffer;
 }
 
 interface Terms<Adds extends TProperties> {

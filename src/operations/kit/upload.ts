@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Uploads: a body that is a file. The API and the pages read it in their own ways. */
 
 /** The processing of the bytes by an operation while they arrive. */
@@ -17,4 +19,18 @@ export interface Upload<F> {
   file: F | undefined;
   /** further parts that are files, by name */
   others: Record<string, F>;
+}
+
+/** Returns the rules for a small file, which is kept in memory. */
+export function smallUpload(limit: number): UploadRules<Buffer> {
+  return {
+    limit,
+    async take(bytes) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of bytes) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    digest: (file) => createHash('sha256').update(file).digest('hex'),
+    discard: () => Promise.resolve(),
+  };
 }

@@ -21,6 +21,7 @@ export type TableName =
   | 'license_keys'
   | 'activations'
   | 'releases'
+  | 'release_sboms'
   | 'access_log'
   | 'license_refusals'
   | 'security_notices'

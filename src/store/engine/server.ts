@@ -116,6 +116,7 @@ const TABLES: TableName[] = [
   'license_keys',
   'activations',
   'releases',
+  'release_sboms',
   'access_log',
   'license_refusals',
   'events',

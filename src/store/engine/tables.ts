@@ -17,6 +17,7 @@ import type { MoneySum } from '../orders/money';
 import type { Order, OrderEvent, OrderLicense, OrderLine } from '../orders/orders';
 import type { OutboxRow } from '../outbox';
 import type { Release } from '../releases';
+import type { ReleaseSbom } from '../sboms';
 import type { SecurityNotice } from '../security-notices';
 import type { EndSum, StateSum } from '../renewals';
 import type { RowOf } from './row-fields';
@@ -56,6 +57,7 @@ declare module 'knex/types/tables' {
     [license_keys: `${string}licensing_license_keys`]: RowOf<LicenseKey>;
     [activations: `${string}licensing_activations`]: RowOf<StoredActivation>;
     [releases: `${string}licensing_releases`]: RowOf<Release>;
+    [release_sboms: `${string}licensing_release_sboms`]: RowOf<ReleaseSbom>;
     [security_notices: `${string}licensing_security_notices`]: RowOf<SecurityNotice>;
     [access_log: `${string}licensing_access_log`]: RowOf<Access & LoggedAccess> & Unsummed;
     [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };

@@ -1,9 +1,7 @@
-import { findReleaseById, releasesOf, type Release } from '../../../packages/releases';
+import { findSbomInfo, releasesOf, type Release } from '../../../packages/releases';
 import { readProduct } from '../../../licensing/catalogue';
 import { releaseForShare } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
-import { OperationError } from '../../../operations/kit/failures';
-import { readId } from '../../../operations/kit/request-params';
 import { submitOperation } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
@@ -20,6 +18,7 @@ import {
   lacksManifestLines,
   redirectToReleases,
 } from './release-new';
+import { describeSbom, requireReleaseInPath } from './release-sbom';
 import { ManifestPanel, readOffer } from './update-xml';
 import { releaseOperations } from '../../../operations/releases';
 
@@ -29,32 +28,26 @@ export const releaseActionRoutes: Route<OperatorCall>[] = [
   formRoute('/releases/:id/edit', {
     needsNoRecentSignIn: true,
     hasDeadline: false,
-    find: requireRelease,
+    find: requireReleaseInPath,
     show: showEdit,
     work: edit,
     explain: explainPackage,
   }),
   formRoute('/releases/:id/publish', {
     hasDeadline: false,
-    find: requireRelease,
+    find: requireReleaseInPath,
     show: askPublish,
     work: publish,
     explain: explainPackage,
   }),
   formRoute('/releases/:id/withdraw', {
     hasDeadline: false,
-    find: requireRelease,
+    find: requireReleaseInPath,
     show: askWithdraw,
     work: withdraw,
     explain: explainPackage,
   }),
 ];
-
-async function requireRelease(call: OperatorCall): Promise<Release> {
-  const release = await findReleaseById(call.db, readId(call));
-  if (release === undefined) throw new OperationError('NOT_FOUND', '');
-  return release;
-}
 
 const listOf = ({ productId }: Release) => `/releases?product_id=${productId}`;
 
@@ -117,6 +110,7 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
             {state === 'published' && release.security ? (
               <ButtonLink path={`/releases/${id}/notify`} label={t.releases.security.tell} />
             ) : null}
+            <ButtonLink path={`/releases/${id}/sbom`} label={t.releases.sbom.upload} />
             {state === 'withdrawn' ? null : (
               <ButtonLink path={`/releases/${id}/withdraw`} label={editPage.withdraw(version)} />
             )}
@@ -139,6 +133,7 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
           checked={release.security}
         />
         <p class="hint">{editPage.about}</p>
+        <p class="hint">{describeSbom(call.view, await findSbomInfo(call.db, id))}</p>
       </FormPage>
     ),
   };

@@ -11,6 +11,7 @@ import { FormPage } from '../kit/form-page';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Redirect, type Route } from '../page';
 import { useView } from '../view';
 import { explainRollout, RolloutField, rolloutShares } from './release-rollout';
+import { explainSbom, SBOM_ACCEPT } from './release-sbom';
 import { ManifestPanel, readOffer } from './update-xml';
 import { chosenProduct, versionInUpdateXml } from './catalogue';
 import { releaseOperations } from '../../../operations/releases';
@@ -102,6 +103,7 @@ export function explainPackage(
   const { t, format } = call.view;
   const { status, error, facts } = failure;
   const texts = t.releases.refused;
+  if (facts?.reason === 'bad-sbom') return explainSbom(call, failure);
   if (status === 413) return texts.tooLarge(format.limit(call.settings.uploadLimit));
   switch (facts?.reason) {
     case 'manifest-version': {
@@ -179,6 +181,12 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
         />
         <RolloutField shares={await rolloutShares(call, product.id)} />
         <Checkbox name="security" label={t.releases.security.field} hint={t.releases.security.fieldHint} />
+        <FileField
+          name="sbom"
+          accept={SBOM_ACCEPT}
+          label={t.releases.sbom.field}
+          hint={`${t.releases.sbom.fieldHint} ${t.releases.sbom.fieldNew}`}
+        />
         <AllowanceBoxes form={form} />
         <UploadProgress />
       </FormPage>

@@ -25,6 +25,7 @@ import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
 import { releaseRolloutRoutes } from './release-rollout';
 import { releaseNotifyRoutes } from './release-notify';
+import { releaseSbomRoutes } from './release-sbom';
 import { releaseListRoutes } from './releases';
 import { notRenewedRoutes } from './not-renewed';
 import { renewalRoutes } from './renewals';
@@ -75,6 +76,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...releaseActionRoutes,
   ...releaseRolloutRoutes,
   ...releaseNotifyRoutes,
+  ...releaseSbomRoutes,
   ...productListRoutes,
   ...productFormRoutes,
   ...productRoutes,

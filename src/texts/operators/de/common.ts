@@ -128,6 +128,7 @@ export const common: Translated<typeof en> = {
       'other-update-server': 'Das Paket nennt einen anderen Update-Server als die letzte Version.',
       'foreign-server': 'Das Paket nennt einen fremden Update-Server.',
       'no-zip': 'Diese Datei ist kein lesbares ZIP. Packen Sie es neu.',
+      'bad-sbom': 'Die SBOM kann nicht verwendet werden.',
       'no-manifest': 'Das Paket hat kein Manifest.',
       'too-much-xml': 'Das Paket hat zu viel XML, um geprüft zu werden.',
       'disk-full':

@@ -143,6 +143,8 @@ export const releases: Translated<typeof en> = {
       `Das Paket von ${version} fehlt oder ist beschädigt. Deshalb konnten wir nicht prüfen, ob der Update-Server derselbe ist.`,
     'no-changelog-address': () =>
       'Das Manifest des Pakets hat kein <changelogurl>. Websites mit Joomla 4.4 zeigen Ihre Änderungen nie.',
+    'lock-unread': (...paths) =>
+      `Die SBOM wurde ohne ${paths.join(', ')} erzeugt, weil das nicht als Lock-Datei zu lesen ist. Sie können eine eigene SBOM hochladen.`,
     'odd-version': (version) =>
       `Joomla kennt ein Wort in ${version} nicht und ordnet die Version vielleicht falsch ein. Verwenden Sie nur Zahlen, oder danach -dev, -alpha1, -beta1 oder -rc1.`,
     'pre-release': (version) =>
@@ -238,6 +240,29 @@ export const releases: Translated<typeof en> = {
     about: 'Das Paket und die Nummer ändern sich nie.',
     publish: (version) => `${version} veröffentlichen…`,
     withdraw: (version) => `${version} zurückziehen…`,
+  },
+  sbom: {
+    title: (version) => `SBOM von ${version}`,
+    field: 'SBOM (.json)',
+    fieldHint:
+      'Eine Software-Stückliste: CycloneDX 1.4 oder eine spätere 1.x, oder SPDX 2.3, als JSON mit höchstens 5 MiB.',
+    fieldNew: 'Leer: Sie wird aus den Lock-Dateien im Paket erzeugt.',
+    given: (format, day) => `SBOM: ${format}, hochgeladen ${day}.`,
+    generated: (format, day) => `SBOM: ${format}, aus den Lock-Dateien im Paket erzeugt ${day}.`,
+    none: 'Es konnte keine SBOM erzeugt werden: Dafür braucht das Paket beim Veröffentlichen eine lesbare Lock-Datei (composer.lock, vendor/composer/installed.json oder package-lock.json).',
+    hidden: 'Kunden sehen sie nicht.',
+    replaces: 'Eine hochgeladene SBOM ersetzt die jetzige.',
+    upload: 'SBOM hochladen...',
+    download: 'SBOM herunterladen',
+    submit: 'Speichern',
+    refused: {
+      empty: 'Die SBOM ist eine leere Datei. Wählen Sie eine andere Datei.',
+      'too-large': 'Die SBOM ist größer als 5 MiB. Lassen Sie weg, was Ihre Erweiterung nicht enthält.',
+      'no-json': 'Die SBOM ist kein JSON in UTF-8. Exportieren Sie sie als JSON von CycloneDX oder SPDX.',
+      unknown: 'Dieses JSON ist weder CycloneDX (bomFormat, specVersion) noch SPDX (spdxVersion).',
+    },
+    refusedVersion: (format) =>
+      `Die SBOM ist ${format}. Sie muss CycloneDX 1.4 oder eine spätere 1.x sein, oder SPDX 2.3.`,
   },
   withdrawPage: {
     title: (version) => `${version} zurückziehen?`,

@@ -131,6 +131,7 @@ export const common = {
       'other-update-server': 'The package names another update server than the version before.',
       'foreign-server': 'The package names an update server that is not yours.',
       'no-zip': 'This file is not a readable zip file. Pack it again.',
+      'bad-sbom': 'The SBOM cannot be used.',
       'no-manifest': 'The package has no manifest.',
       'too-much-xml': 'The package has too much XML to be examined.',
       'disk-full':

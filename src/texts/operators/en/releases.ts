@@ -143,6 +143,8 @@ export const releases = {
       `The package of ${version} is missing or damaged, so we could not check whether the update server is still the same.`,
     'no-changelog-address': () =>
       'The package’s manifest has no <changelogurl>. Sites with Joomla 4.4 never show your changelog.',
+    'lock-unread': (...paths) =>
+      `The SBOM was generated without ${paths.join(', ')}, because it cannot be read as a lock file. You can upload an SBOM of your own.`,
     'odd-version': (version) =>
       `Joomla does not know a word in ${version}, and may sort it wrongly. Use numbers alone, or -dev, -alpha1, -beta1 or -rc1 after them.`,
     'pre-release': (version) =>
@@ -240,6 +242,30 @@ export const releases = {
     about: 'The package and the number never change.',
     publish: (version: string) => `Publish ${version}…`,
     withdraw: (version: string) => `Withdraw ${version}…`,
+  },
+  sbom: {
+    title: (version: string) => `SBOM of ${version}`,
+    field: 'SBOM (.json)',
+    fieldHint:
+      'A software bill of materials: CycloneDX 1.4 or a later 1.x, or SPDX 2.3, as JSON of at most 5 MiB.',
+    fieldNew: 'Empty: it is generated from the lock files in the package.',
+    given: (format: string, day: string) => `SBOM: ${format}, uploaded ${day}.`,
+    generated: (format: string, day: string) =>
+      `SBOM: ${format}, generated from the lock files in the package ${day}.`,
+    none: 'No SBOM could be generated: for this, the package needs a readable lock file when it is published (composer.lock, vendor/composer/installed.json or package-lock.json).',
+    hidden: 'Customers do not see it.',
+    replaces: 'An uploaded SBOM replaces the present one.',
+    upload: 'Upload an SBOM...',
+    download: 'Download the SBOM',
+    submit: 'Store it',
+    refused: {
+      empty: 'The SBOM is an empty file. Choose another file.',
+      'too-large': 'The SBOM is larger than 5 MiB. Leave out what your extension does not contain.',
+      'no-json': 'The SBOM is not JSON in UTF-8. Export it as CycloneDX or SPDX JSON.',
+      unknown: 'This JSON is neither CycloneDX (bomFormat, specVersion) nor SPDX (spdxVersion).',
+    } as Record<string, string>,
+    refusedVersion: (format: string) =>
+      `The SBOM is ${format}. It must be CycloneDX 1.4 or a later 1.x, or SPDX 2.3.`,
   },
   withdrawPage: {
     title: (version: string) => `Withdraw ${version}?`,

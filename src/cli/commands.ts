@@ -35,6 +35,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command, workOnce: WorkOn
   webhook: async () => (await import('../cli/webhook.js')).addWebhookCommands,
   'sign-in': async () => (await import('../cli/sign-in.js')).addSignInCommand,
   operator: async () => (await import('../cli/operator.js')).addOperatorCommands,
+  'security-txt': async () => (await import('../cli/security-txt.js')).addSecurityTxtCommand,
   settings: async () => (await import('../cli/settings.js')).addSettingsCommands,
   export: async () => (await import('../cli/export.js')).addExportCommand,
   import: async () => (await import('../cli/import.js')).addImportCommand,

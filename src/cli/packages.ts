@@ -24,7 +24,7 @@ function addVerify(packages: Command): void {
     )
     .addHelpText(
       'after',
-      '\nWithdrawn versions need no package. Each package is read completely.\n\nExample:\n  licensing packages verify || licensing packages fetch --from http://10.0.0.11:3080 < token.txt',
+      '\nA withdrawn version needs no package, unless it is a security release. Each package is read completely.\n\nExample:\n  licensing packages verify || licensing packages fetch --from http://10.0.0.11:3080 < token.txt',
     )
     .action((_options: object, command: Command) =>
       withSession(command, async ({ db, config: { packagesDir }, output }) => {

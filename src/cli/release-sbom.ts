@@ -28,9 +28,7 @@ interface SbomOptions {
 export function addSbom(release: Command): void {
   release
     .command('sbom')
-    .description(
-      "Prints a version's SBOM (software bill of materials), or stores one in its place. It is not public.",
-    )
+    .description("Prints a version's SBOM (software bill of materials), or stores another. It is not public.")
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
     .option('--out <file>', 'the file to write; by default, and for -, standard output', fileName)

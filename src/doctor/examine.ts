@@ -21,9 +21,10 @@ import { checkMail, checkOutbox } from './mail';
 import { checkNodes } from './nodes';
 import { checkCatchUp } from './catch-up';
 import { checkOrders, checkReceivers } from './orders';
-import { checkFolder, checkPackages } from './packages';
+import { checkFolder, checkPackages, checkSboms } from './packages';
 import { checkPages, checkPublicUrl } from './pages';
 import { checkRedis } from './redis';
+import { checkSecurityTxt } from './security-txt';
 import { checkSigning } from './signing';
 import { checkSite, checkSiteFromWithin } from './site';
 import { checkUnits } from './units';
@@ -53,6 +54,7 @@ const CHECKS: Entry[] = [
   { name: 'REDIS', check: checkRedis, needsDatabase: false },
   { name: 'PACKAGES_FOLDER', check: checkFolder, needsDatabase: false },
   { name: 'PACKAGES', check: checkPackages, within: null, needsDatabase: true },
+  { name: 'SBOMS', check: checkSboms, within: null, needsDatabase: true },
   { name: 'UPDATE_XML', check: checkUpdateXml, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, within: checkOldestAndNewestKeys, needsDatabase: true },
@@ -67,6 +69,7 @@ const CHECKS: Entry[] = [
   { name: 'CATCH_UP', check: checkCatchUp, needsDatabase: true },
   { name: 'COUNTERS', check: checkCounters, within: null, needsDatabase: true },
   { name: 'SITE', check: checkSite, within: checkSiteFromWithin, needsDatabase: false },
+  { name: 'SECURITY_TXT', check: checkSecurityTxt, within: null, needsDatabase: false },
   { name: 'FORMERLY', check: checkFormerly, within: null, needsDatabase: true },
   { name: 'PAGES', check: checkPages, within: checkPublicUrl, needsDatabase: false },
 ];

@@ -1,10 +1,12 @@
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { countOf } from '../base/count-of';
 import { API_TEXTS } from '../licensing/api';
 import { findPackageDamage, UNREADABLE } from '../packages/damage';
 import { INCOMING, INCOMING_MAX_AGE_MS, packagePath } from '../packages/package-files';
-import { listPackages, type Release } from '../store/releases';
+import { listPackages, type Release, type ReleaseState } from '../store/releases';
+import { listWithoutSbom } from '../store/sboms';
 import {
   runCheck,
   ok,
@@ -45,7 +47,27 @@ export const checkFolder: Check = async ({ config, now }) => {
   ];
 };
 
-/** Checks that every downloadable version has its package, unchanged. */
+/** Checks that every security release has an SBOM. */
+export const checkSboms: CommandCheck = async ({ db }) => {
+  const without = await listWithoutSbom(db);
+  if (without.length === 0) return [];
+  const named = without
+    .slice(0, 3)
+    .map(({ productId, version }) => `product ${productId}, version ${version}`);
+  const [{ productId, version } = { productId: 0, version: '' }] = without;
+  return [
+    warning(
+      'SBOM_MISSING',
+      `${countOf(without.length, 'security release')} without an SBOM: ${named.join('; ')}${without.length > 3 ? '; ...' : ''}.`,
+      {
+        why: 'A manufacturer keeps an SBOM of each version (Regulation (EU) 2024/2847, Annex I Part II (1)). The packages had no lock file from which one could be generated, or are older than this feature.',
+        remedy: `Store one: licensing release sbom --product ${productId} --version ${version} --file sbom.json`,
+      },
+    ),
+  ];
+};
+
+/** Checks that every downloadable version and every security release has its package, unchanged. */
 export const checkPackages: CommandCheck = async ({ config, db, progress }) => {
   const releases = await listPackages(db);
   const bytes = releases.reduce((sum, { fileSize }) => sum + fileSize, 0);
@@ -176,15 +198,26 @@ function unreadablePackages(releases: Release[], stored: number, folder: string)
   );
 }
 
-function damagedPackage({ productId, version, state, sha256 }: Release, damage: string): CommandFinding {
+const DAMAGED: Record<ReleaseState, string> = {
+  published: 'Customers who update get an error, or a package that Joomla refuses for its checksum.',
+  draft: 'This draft cannot be published.',
+  withdrawn:
+    'It is a security release, whose package you keep for ten years (Regulation (EU) 2024/2847, Article 13(9)).',
+};
+
+function damagedPackage(
+  { productId, version, state, security, sha256 }: Release,
+  damage: string,
+): CommandFinding {
+  const lost =
+    state === 'withdrawn'
+      ? ''
+      : ` If it is lost: licensing release withdraw --product ${productId} --version ${version}, and publish the next version.`;
   const finding = {
-    why:
-      state === 'published'
-        ? 'Customers who update get an error, or a package that Joomla refuses for its checksum.'
-        : 'This draft cannot be published.',
-    remedy: `Restore the identical file as ${sha256}.zip (from a backup; its SHA-256 is its name). If it is lost: licensing release withdraw --product ${productId} --version ${version}, and publish the next version.`,
+    why: DAMAGED[state],
+    remedy: `Restore the identical file as ${sha256}.zip (from a backup; its SHA-256 is its name).${lost}`,
   };
-  const what = `The package of product ${productId}, version ${version} (${state}), ${damage}.`;
+  const what = `The package of product ${productId}, version ${version} (${state}${security ? ', security release' : ''}), ${damage}.`;
   return state === 'published'
     ? problem('PACKAGE_DAMAGED', what, finding)
     : warning('PACKAGE_DAMAGED', what, finding);

@@ -15,7 +15,7 @@ export interface LockedPackage {
 }
 
 interface LockFiles {
-  /** each once, by name and version */
+  /** without duplicates of a name and version */
   packages: LockedPackage[];
   /** the paths of the lock files that were read */
   read: string[];
@@ -58,7 +58,7 @@ export async function readLockFiles(zip: string, signal?: AbortSignal): Promise<
       left.inners -= uncompressedSize;
       if (left.inners < 0) return;
       const inner = await buffer(await file.openReadStreamPromise(entry));
-      // An inner zip that cannot be read is no concern here: the check of the package's contents reports it.
+      // Skip an inner zip that cannot be read, which the check of the package's contents reports.
       await visitInner(inner, fileName).catch(() => signal?.throwIfAborted());
     },
     signal,

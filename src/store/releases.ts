@@ -145,14 +145,19 @@ const COLUMNS = [
 
 const STATES_WITH_PACKAGE: ReleaseState[] = ['published', 'draft'];
 
-/** Reports whether a version in this state needs its package. A withdrawn version may have lost it. */
+/** Reports whether a version in this state cannot be given without its package. */
 export function needsPackage(state: ReleaseState): boolean {
   return STATES_WITH_PACKAGE.includes(state);
 }
 
-/** Lists all versions that need their package. */
+/**
+ * Lists all versions whose package must exist. A security release keeps it after its withdrawal, because security updates
+ * stay available for ten years (Regulation (EU) 2024/2847, Article 13(9)). Another withdrawn version may have lost it.
+ */
 export async function listPackages(db: Db): Promise<Release[]> {
-  const rows = await db(table(db, 'releases')).whereIn('state', STATES_WITH_PACKAGE).orderBy('id');
+  const rows = await db(table(db, 'releases'))
+    .where((any) => any.whereIn('state', STATES_WITH_PACKAGE).orWhere({ security: 1 }))
+    .orderBy('id');
   return rows.map(rowToFields);
 }
 

@@ -56,7 +56,7 @@ export async function putSbom(
   else await trx(table(trx, 'release_sboms')).insert(fieldsToRow(sbom));
 }
 
-/** Deletes the SBOM of a draft, whose package was replaced. That of a published or withdrawn version is kept. */
+/** Deletes the SBOM of a draft, whose package was replaced. A published or withdrawn version keeps its SBOM. */
 export async function deleteDraftSbom(trx: Transaction, releaseId: number): Promise<void> {
   const draft = trx(table(trx, 'releases')).where({ id: releaseId, state: 'draft' }).select('id');
   await trx(table(trx, 'release_sboms')).whereIn('release_id', draft).delete();

@@ -1,7 +1,9 @@
 import { DAY_MS } from '../../../base/days';
 import { listOperators } from '../../../access/operators';
 import { listTokens } from '../../../access/tokens';
+import { makeSecurityTxt, SECURITY_TXT_PATH, securityTxtEnd } from '../../../doctor/security-txt';
 import { listKeysInUse } from '../../../licensing/signing-keys';
+import { CopyText } from '../kit/copy';
 import { TitledPage } from '../kit/operator-page';
 import { PanelBody, Panel } from '../kit/panel';
 import type { PageResponse, OperatorCall, Route } from '../page';
@@ -52,6 +54,7 @@ async function showSystem(call: OperatorCall): Promise<PageResponse> {
           </Panel>
         )}
         <DoorPanel />
+        <SecurityTxtPanel call={call} />
       </TitledPage>
     ),
   };
@@ -96,6 +99,25 @@ function DoorPanel() {
   );
 }
 
+/** The file with the contact for reports of security holes, to copy. */
+function SecurityTxtPanel({ call: { settings, at } }: { call: OperatorCall }) {
+  const { securityTxt: texts } = useView().t.system;
+  const { mail, publicUrl } = settings.config;
+  const host = publicUrl === undefined ? 'shop.example' : new URL(publicUrl).hostname;
+  const contact = `mailto:${mail?.from.address ?? `security@${host}`}`;
+  return (
+    <Panel id="security-txt" title={texts.title} inside>
+      <p>{texts.about(SECURITY_TXT_PATH)}</p>
+      <CopyText
+        id="security-txt-text"
+        label={texts.title}
+        text={makeSecurityTxt({ contact }, securityTxtEnd(at))}
+        rows={3}
+        isCode
+      />
+    </Panel>
+  );
+}
 type Access = Awaited<ReturnType<typeof readAccess>>;
 
 async function readAccess({ db, at }: OperatorCall) {

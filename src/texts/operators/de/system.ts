@@ -4,6 +4,11 @@ import type { Translated } from '../../translated';
 export const system: Translated<typeof en> = {
   title: 'System',
   version: (version) => `Version ${version}`,
+  securityTxt: {
+    title: 'Kontakt für gemeldete Sicherheitslücken',
+    about: (path) =>
+      `Veröffentlichen Sie diesen Text als ${path} auf Ihrer Website, damit jeder, der eine Sicherheitslücke findet, weiß, wo er sie meldet. Setzen Sie in die erste Zeile die Adresse, die Sie lesen. Ersetzen Sie die Datei, bevor sie abläuft: Der Doktor warnt davor, wenn er mit der Adresse der Website aufgerufen wird.`,
+  },
   door: {
     title: 'Diese Seiten aus Joomla öffnen',
     about:

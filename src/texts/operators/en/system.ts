@@ -1,6 +1,11 @@
 export const system = {
   title: 'System',
   version: (version: string) => `Version ${version}`,
+  securityTxt: {
+    title: 'Contact for reports of security holes',
+    about: (path: string) =>
+      `Publish this text as ${path} on your site, so that finders of a security hole know where to report it. Put the address that you read into the first line. Replace the file before it expires: the doctor warns if it is called with the address of the site.`,
+  },
   door: {
     title: 'Open these pages from Joomla',
     about:

@@ -2,6 +2,7 @@ import type { Link } from './sold';
 import { setCustomer, changePlan, setLimit } from '../licensing/amend';
 import { issueOrdered } from '../licensing/issue';
 import { changeState, setEnd, type ChangeContext } from '../licensing/lifecycle';
+import { setAllReturned } from '../store/licenses/licenses';
 import type { Transaction } from '../store/engine/database';
 import { saveProfile } from '../store/customer-profiles';
 import {
@@ -142,6 +143,8 @@ async function apply(writing: Writing, change: Change): Promise<unknown> {
       });
     case 'set_limit':
       return setLimit(trx, idOf(change.license), change.limit, because(change.reason));
+    case 'set_returned':
+      return setAllReturned(trx, idOf(change.license), change.allReturned);
     case 'suspend':
     case 'reinstate':
     case 'cancel':

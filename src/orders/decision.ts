@@ -36,6 +36,7 @@ export type Change =
   | ({ type: 'set_end'; end: RenewableEnd; isRenewal: boolean } & OfLicense)
   | ({ type: 'change_plan'; planId: number } & OfLicense)
   | ({ type: 'set_limit'; limit: number } & OfLicense)
+  | { type: 'set_returned'; license: Ref; allReturned: boolean }
   | ({ type: 'suspend' | 'reinstate' | 'cancel' } & OfLicense)
   | { type: 'add_event'; event: Omit<OrderEvent, 'id'> }
   | {

@@ -43,6 +43,15 @@ export function licenseEnd(parts: Contribution[]): Date | null {
   return endOfTerms(termsOf(parts), base);
 }
 
+/** Reports whether all payments for a licence were given back, so that it has no paid end. */
+export function isAllReturned(parts: Contribution[]): boolean {
+  const paid = parts.filter(({ standing }) => standing.allReturned !== undefined);
+  // A licence that was issued by hand had an end before any order.
+  return (
+    paid.some(({ role }) => role === 'issued') && paid.every(({ standing }) => standing.allReturned === true)
+  );
+}
+
 /** Reports whether a subscription renews the licence automatically, and returns the grace period that its end then has. */
 export function renewalOf(parts: Contribution[]): { renewsItself: boolean; graceDays: number } {
   const renewing = parts.filter((part) => part.standing.renewsItself && isInForce(part));

@@ -1,6 +1,6 @@
 import { endOfTerms, isLater, type Term } from './paid-time';
 import { byTime, isPayment, type Effect, type LineEvent, type OrderEventName } from './order-events';
-import { findReturned } from './refunds';
+import { areAllReturned, findReturned } from './refunds';
 
 /**
  * Projects the events of an order's line to the state of its licences, as a reducer without database and clock. The
@@ -46,6 +46,8 @@ export interface LineState extends Renewal {
   terms: Term[];
   /** false if everything was refunded */
   isPaid: boolean;
+  /** whether all payments were given back, whatever the shop's rules make of it; undefined if nothing was paid */
+  allReturned: boolean | undefined;
   /** the latest upgrade that counts */
   upgrade: { identity: string; at: Date } | undefined;
 }
@@ -62,6 +64,7 @@ export function notYet(): LineState {
     paidAt: undefined,
     terms: [],
     isPaid: false,
+    allReturned: undefined,
     upgrade: undefined,
     ...NO_RENEWAL,
   };
@@ -96,7 +99,7 @@ export function foldLine(events: LineEvent[], meanings: Meanings): LineState {
   const refunds = new Set(payments.map(({ identity }) => returns.get(identity)));
   const { count } = meanings.base;
   const fold: Fold = {
-    line: { ...notYet(), isPaid },
+    line: { ...notYet(), isPaid, allReturned: areAllReturned(sorted) },
     meanings,
     returns,
     payments,

@@ -96,6 +96,8 @@ export interface LineEvent {
   at: Date;
   /** also `none` for a part of the money, and for a test event of an order that is not a test */
   effect: Effect;
+  /** true for a refund of a part of the money, and for a test event */
+  isMinor: boolean;
   paidUntil: Date | null;
   /** the shop's name of the payment */
   payment: string | null;
@@ -143,6 +145,7 @@ function asLineEvent(told: ReadEvent, line: string): LineEvent {
     identity,
     at,
     effect,
+    isMinor: told.partial || told.isTest,
     paidUntil: item?.paid_until === undefined ? null : new Date(item.paid_until),
     payment,
     // A posting shop renews what it sold, even if it names another article. An unreadable item only changes the end.

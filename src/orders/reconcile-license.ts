@@ -3,7 +3,15 @@ import { endWithGrace, isTerminalStatus, liveStatus, paidUntil } from '../licens
 import type { OrderLine } from '../store/orders/orders';
 import { partOf, changeEnd, setLink, lineStateOf, type Draft } from './draft';
 import type { LicenseFacts } from './facts';
-import { holdsOf, isInForce, licenseEnd, renewalOf, termsOf, type Contribution } from './license-state';
+import {
+  holdsOf,
+  isAllReturned,
+  isInForce,
+  licenseEnd,
+  renewalOf,
+  termsOf,
+  type Contribution,
+} from './license-state';
 import { foldLine, notYet, type LineState } from './line-state';
 import { isUnknownRefund, type LicenseAction, type LineEvent, type ReadEvent } from './order-events';
 import { endOfTerms, isLater, isSame, movedEnd } from './paid-time';
@@ -100,6 +108,11 @@ export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
     if (link.role === 'renewed' && latest?.effect === 'reinstate' && isRestored) done.push('reinstated');
   }
   if (isEarly) move();
+  const allReturned = isAllReturned(parts);
+  if (allReturned !== isAllReturned(partsWere)) {
+    license.allReturned = allReturned;
+    draft.changes.push({ type: 'set_returned', license: license.id, allReturned });
+  }
   if (done.length === 0 && !isIssued) reason ??= whyUnchanged(draft, given, is, after);
   return { done, standing: after, reason };
 }

@@ -99,3 +99,32 @@ export function findReturned(
   }
   return returns;
 }
+
+const RETURNS = { refunded: 'refunded', charged_back: 'charged_back' } as const;
+const RESTORES = { refund_failed: 'refunded', chargeback_reversed: 'charged_back' } as const;
+
+/**
+ * Reports whether all payments were refunded or charged back, whatever the shop's rules make of it.
+ * @param sorted by time @returns undefined if nothing was paid
+ */
+export function areAllReturned(
+  sorted: Pick<LineEvent, 'event' | 'effect' | 'payment' | 'confirms' | 'isMinor'>[],
+): boolean | undefined {
+  const payments: { payment: string | null; by: Set<string> }[] = [];
+  for (const { event, effect, payment, confirms, isMinor } of sorted) {
+    if (isPayment({ effect })) {
+      if (!confirms) payments.push({ payment, by: new Set() });
+      continue;
+    }
+    // A payment without a name may be any of the order's.
+    const isNamed = payments.some((one) => one.payment !== null && one.payment === payment);
+    const meant = payments.filter((one) => payment === null || one.payment === (isNamed ? payment : null));
+    const returned: string | undefined = (RETURNS as Partial<Record<string, string>>)[event];
+    const restored: string | undefined = (RESTORES as Partial<Record<string, string>>)[event];
+    for (const { by } of meant) {
+      if (returned !== undefined && !isMinor) by.add(returned);
+      if (restored !== undefined) by.delete(restored);
+    }
+  }
+  return payments.length === 0 ? undefined : payments.every(({ by }) => by.size > 0);
+}

@@ -22,7 +22,15 @@ function events(given: Given[]): LineEvent[] {
   return given.map(([event, at, payment = null, more = {}], i) => ({
     ...{ event, identity: `${i}`, at: day(at), payment },
     effect: effectOf(event, DEFAULT_RULES),
-    ...{ paidUntil: null, changes: false, reduced: null, confirms: false, renewsItself: null, graceDays: 3 },
+    ...{
+      paidUntil: null,
+      changes: false,
+      reduced: null,
+      isMinor: false,
+      confirms: false,
+      renewsItself: null,
+      graceDays: 3,
+    },
     ...more,
   }));
 }

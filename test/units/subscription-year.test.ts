@@ -55,6 +55,7 @@ function foldYear({ events }: Year) {
       payment: payment ?? null,
       changes: sku !== undefined || quantity !== undefined,
       reduced: null,
+      isMinor: false,
       confirms: false,
       renewsItself: name === 'subscription_ended' ? false : (renewsItself ?? null),
       graceDays: GRACE_DAYS,

@@ -263,6 +263,11 @@ export async function setLicense(trx: Transaction, id: number, changes: LicenseC
   if (customer !== undefined || changes.reference !== undefined) await refreshWords(trx, [id]);
 }
 
+/** Stores whether all payments of a locked licence were given back, which its orders show. */
+export async function setAllReturned(trx: Transaction, id: number, allReturned: boolean): Promise<void> {
+  await trx(table(trx, 'licenses')).where({ id }).update(fieldsToRow({ allReturned }));
+}
+
 /** Moves locked licences to another customer, and raises the revision of each by one. */
 export async function moveLicenses(trx: Transaction, ids: number[], customer: string): Promise<void> {
   await trx(tableBy(trx, 'licenses'))

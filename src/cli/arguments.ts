@@ -9,6 +9,7 @@ import {
   requireHttpsUrl,
   requireIdentifierText,
   requireLabel,
+  requireMonth,
   requireWholeNumber,
 } from '../licensing/fields';
 import { explainReadFault } from '../packages/file-faults';
@@ -113,6 +114,8 @@ export const identifierText = (text: string): string => asUsageError(() => requi
 export const elementName = (text: string): string => asUsageError(() => requireElement(text));
 
 export const webAddress = (text: string): string => asUsageError(() => requireHttpsUrl(text));
+
+export const month = (text: string): string => asUsageError(() => requireMonth(text));
 
 /** Reads a list such as `42,43`. */
 export function productIds(text: string): number[] {

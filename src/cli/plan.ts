@@ -25,7 +25,7 @@ const { addPlan, updatePlan } = planOperations;
 type Plan = DataOf<typeof planOperations.getPlan>;
 
 const AFTER_EXPIRY_HELP =
-  'what an expired licence may still download: nothing, or last-release (the versions published by its end)';
+  'what an expired licence may still download: nothing, last-release (the versions published by its end), or security (also later security releases of their branches)';
 
 const FREE_STAGING_HELP =
   'on: local and staging sites take no slot (only for domains; docs/staging-sites.md lists them)';
@@ -40,7 +40,8 @@ function onOrOff(text: string): boolean {
 }
 
 function afterExpiry(text: string): AfterExpiry {
-  return oneOf(['nothing', 'last-release'])(text) === 'nothing' ? 'nothing' : 'last_release';
+  const given = oneOf(['nothing', 'last-release', 'security'])(text);
+  return given === 'last-release' ? 'last_release' : given;
 }
 
 export function addPlanCommands(program: Command): void {
@@ -186,6 +187,7 @@ function optionsOf(plan: Plan): string | null {
   const options = [
     ...(plan.free_staging ? ['free staging'] : []),
     ...(plan.after_expiry === 'last_release' ? ['last release after the end'] : []),
+    ...(plan.after_expiry === 'security' ? ['security releases after the end'] : []),
     ...(plan.upgrade_url === null ? [] : [`upgrade at ${plan.upgrade_url}`]),
     ...(moves === PLAN_DEFAULTS.selfServiceMoves ? [] : [`${moves} self-service moves`]),
   ];

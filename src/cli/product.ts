@@ -6,6 +6,7 @@ import { reportedSiteOperations } from '../operations/reported-sites';
 import {
   elementName,
   label,
+  month,
   EXPLICIT_NULL,
   positiveInteger,
   productIds,
@@ -15,7 +16,7 @@ import {
   webAddress,
 } from './arguments';
 import { withSession } from './command';
-import { optionFields, operate, operateAll } from './operate';
+import { optionFields, operate, operateAll, parseFieldValue } from './operate';
 import { formatFields, formatTable } from './tables';
 import { regenerateQuietly, describeXml } from './update-xml';
 import { inBothForms } from '../licensing/core/identifiers';
@@ -26,6 +27,9 @@ const INCLUDES_HELP =
   'products that its licences also cover: their ids, such as 43,44; all (every product that includes no others); or none';
 const RENEW_HELP = 'https address where customers renew; none removes it';
 const REMINDERS_HELP = 'mail customers 30 days and 7 days before the end, and at the end; off by default';
+const UNTIL_HELP = 'the last month with security updates, such as 2031-12; none removes it';
+const BRANCH_HELP =
+  'the versions among which an expired licence gets security releases: minor (2.4.x), major (2.x) or any';
 const SUPPORT_HELP = 'https address where customers get help; none removes it';
 
 function includesOption(text: string): Includes {
@@ -57,6 +61,8 @@ function addAdd(product: Command): void {
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
     .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
+    .option('--support-until <month>', UNTIL_HELP, noneOr(month))
+    .option('--security-branch <rule>', BRANCH_HELP, parseFieldValue(updateProduct, 'security_branch'))
     .option('--reminders', REMINDERS_HELP)
     .addHelpText(
       'after',
@@ -80,6 +86,8 @@ function addEdit(product: Command): void {
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
     .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
+    .option('--support-until <month>', UNTIL_HELP, noneOr(month))
+    .option('--security-branch <rule>', BRANCH_HELP, parseFieldValue(updateProduct, 'security_branch'))
     .option('--reminders', REMINDERS_HELP)
     .option('--no-reminders', 'stop these mails')
     .addHelpText(
@@ -165,6 +173,8 @@ function addShow(product: Command): void {
             ['included in', bundles],
             ['renew at', found.renew_url],
             ['support at', found.support_url],
+            ['security updates until', found.support_until],
+            ['security branch', found.security_branch],
             [
               'reminders',
               found.reminders ? 'by mail, 30 days and 7 days before the end, and at the end' : null,

@@ -1,6 +1,7 @@
 import { bundlesWith, includedProducts, namesOf, readCatalogue } from '../licensing/bundles';
 import { listPlans } from '../store/catalogue';
-import { listPackages } from '../store/releases';
+import { isSupportShort, supportWarning } from '../licensing/durations';
+import { findSecurityRelease, listEverPublished, listPackages } from '../store/releases';
 import { warning, type Check, type CheckFinding } from './finding';
 
 /** Checks that every published product is sold, and that every sold product has a published version. */
@@ -20,6 +21,38 @@ export const checkCatalogue: Check = async ({ db }) => {
       findings.push(
         warning('PRODUCT_UNSOLD', (t) =>
           t.productUnsold(namesOf([product]), id, namesOf(bundles), bundles[0]?.id ?? id),
+        ),
+      );
+  }
+  return findings;
+};
+
+/** Checks the support periods, and that expired licences get security releases. */
+export const checkSupport: Check = async ({ db, now }) => {
+  const findings: CheckFinding[] = [];
+  const products = await readCatalogue(db);
+  const plans = await listPlans(db);
+  for (const product of products.values()) {
+    const { id, supportUntil } = product;
+    const name = namesOf([product]);
+    const releases = await listEverPublished(db, id);
+    if (supportUntil !== null) {
+      const due = supportWarning(supportUntil, now());
+      const code = { over: 'SUPPORT_OVER', soon: 'SUPPORT_ENDS_SOON', year: 'SUPPORT_ENDS' } as const;
+      if (due !== undefined)
+        findings.push(warning(code[due], (t) => t.supportEnds(name, id, supportUntil, due === 'over')));
+      const first = Math.min(...releases.map(({ publishedAt }) => publishedAt?.getTime() ?? Infinity));
+      if (Number.isFinite(first) && isSupportShort(supportUntil, new Date(first)))
+        findings.push(warning('SUPPORT_SHORT', (t) => t.supportShort(name, id, supportUntil)));
+    }
+    if ((await findSecurityRelease(db, id)) === undefined) continue;
+    const selling = new Set([id, ...bundlesWith(products, id).map((bundle) => bundle.id)]);
+    const keeping = plans.filter((plan) => selling.has(plan.productId) && plan.afterExpiry !== 'security');
+    const [plan] = keeping;
+    if (plan !== undefined)
+      findings.push(
+        warning('SECURITY_KEPT_BACK', (t) =>
+          t.securityKeptBack(name, keeping.map((one) => `${one.name} (${one.id})`).join(', '), plan.id),
         ),
       );
   }

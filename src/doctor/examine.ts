@@ -1,7 +1,7 @@
 import type { Config } from '../settings/config';
 import type { Db } from '../store/engine/database';
 import { checkAccess } from './access';
-import { checkCatalogue } from './catalogue';
+import { checkCatalogue, checkSupport } from './catalogue';
 import { checkConfiguration } from './configuration';
 import { checkCounters } from './counters';
 import { checkPrivileges, checkSchema, checkServer, checkSizes, checkTables } from './database';
@@ -57,6 +57,7 @@ const CHECKS: Entry[] = [
   { name: 'SBOMS', check: checkSboms, within: null, needsDatabase: true },
   { name: 'UPDATE_XML', check: checkUpdateXml, needsDatabase: true },
   { name: 'CATALOGUE', check: checkCatalogue, needsDatabase: true },
+  { name: 'SUPPORT', check: checkSupport, needsDatabase: true },
   { name: 'KEY_SECRET', check: checkKeys, within: checkOldestAndNewestKeys, needsDatabase: true },
   { name: 'SIGNING_KEYS', check: checkSigning, needsDatabase: true },
   { name: 'API_TOKENS', check: checkAccess, needsDatabase: true },

@@ -101,6 +101,7 @@ function sendVerdict(ctx: Context, refusal: Refusal | undefined, facts: Download
     ...jsonOf(facts, 'expiresAt', 'version', 'entitledVersion', 'renewUrl', 'supportUrl', 'latest'),
     ...(facts.upgradeUrl !== null && { upgrade_url: facts.upgradeUrl }),
     ...(facts.security && { security: true }),
+    ...(facts.entitledSecurity && { entitled_security: true }),
   });
 }
 

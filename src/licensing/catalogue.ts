@@ -26,6 +26,7 @@ import type { Db, Transaction } from '../store/engine/database';
 import { isDuplicate, isReferenceConflict } from '../store/engine/errors';
 import { countLicensesOnPlans, listIdsWithLimit, listLicenses } from '../store/licenses/licenses';
 import { listPublishedVersions } from '../store/releases';
+import { SECURITY_BRANCHES } from '../store/words';
 import { findShopsSelling } from '../store/orders/shops';
 import { inTransaction } from '../store/engine/transaction';
 import { setLimitIfUnchanged } from './amend';
@@ -47,6 +48,7 @@ import { throwPlanNotFound, throwProductNotFound, requirePlan, requireProduct } 
 export {
   countLicensesOnPlans,
   PLAN_DEFAULTS,
+  SECURITY_BRANCHES,
   type AfterExpiry,
   type CatalogueProduct,
   type Includes,

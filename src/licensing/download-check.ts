@@ -1,9 +1,15 @@
 import type { Plan, Product } from '../store/catalogue';
 import type { Release } from '../store/releases';
 import type { DownloadRequest, ReleaseFinder } from './download';
-import { releaseForShare, offeredVersion } from './updates';
+import { branchesFor, offeredVersion, releaseForShare } from './updates';
 import type { LicenseMatch } from './core/lookup';
-import { coversRelease, judgeDownload, judgeNewSite, type RefusalCode } from './core/verdict';
+import {
+  coversForSecurity,
+  coversRelease,
+  judgeDownload,
+  judgeNewSite,
+  type RefusalCode,
+} from './core/verdict';
 
 /** The facts that a customer's site receives with the verdict on a download (docs/contract.md, 8.6). */
 export interface DownloadFacts {
@@ -12,6 +18,8 @@ export interface DownloadFacts {
   version: string | null;
   /** the version that a download sends for this licence; null: none */
   entitledVersion: string | null;
+  /** whether an expired licence gets this version only because it closes a security hole */
+  entitledSecurity: boolean;
   /** the product's latest version, even if the requesting address is not offered it */
   latest: string | null;
   /** whether the product's latest version closes a security hole */
@@ -41,9 +49,10 @@ export async function gatherFacts(
 ): Promise<DownloadFacts> {
   const known = code === 'LICENSE_NOT_FOUND' ? undefined : found;
   const { productId, version, network } = request;
+  const branches = known && (await branchesFor(known.license, () => releases.branches(productId), now));
   const offered = (license?: LicenseMatch['license']) =>
     releases.choose(productId, (published) =>
-      offeredVersion(license, { id: productId, published }, network, now),
+      offeredVersion(license, { id: productId, published, branches }, network, now),
     );
   const [own, asked, entitled, latest, plan] = await Promise.all([
     known && findProduct(known.license.product.id),
@@ -55,11 +64,14 @@ export async function gatherFacts(
     releases.choose(productId, (published) => releaseForShare(published, 1)),
     known && lacksMore(known, code, now) ? findPlan(known.license.plan.id) : undefined,
   ]);
+  const covered =
+    known && entitled && coversRelease(known.license, entitled, now, branches) ? entitled : undefined;
   return {
     expiresAt: known?.license.expiresAt ?? null,
     version: version ?? release?.version ?? (await offered())?.version ?? null,
-    entitledVersion:
-      known && entitled && coversRelease(known.license, entitled, now) ? entitled.version : null,
+    entitledVersion: covered?.version ?? null,
+    entitledSecurity:
+      known !== undefined && covered !== undefined && coversForSecurity(known.license, covered, now),
     latest: latest?.version ?? null,
     security: latest?.security === true,
     renewUrl: own?.renewUrl ?? asked?.renewUrl ?? null,

@@ -2,7 +2,8 @@ import type { Db } from '../store/engine/database';
 import { findRelease, listPublished, type PublishedVersion, type Release } from '../store/releases';
 import { createBatches, dedupeInBatch } from './core/batches';
 import type { LicenseMatch } from './core/lookup';
-import { offeredVersion, readChosen } from './updates';
+import type { Branches } from './core/branches';
+import { branchesFor, offeredVersion, readBranches, readChosen } from './updates';
 import { refusalWithKey, isRefusal, judgeDownload, judgeRelease, type Refusal } from './core/verdict';
 import { isVersion } from './versions';
 
@@ -24,6 +25,8 @@ export interface ReleaseFinder {
     productId: number,
     among: (published: PublishedVersion[]) => PublishedVersion | undefined,
   ) => Promise<Release | undefined>;
+  /** reads the branches of a product's versions */
+  branches: (productId: number) => Promise<Branches>;
 }
 
 /** Creates a finder whose simultaneous calls share a statement: after a release, all customers ask for one version. */
@@ -35,11 +38,13 @@ export function createReleaseFinder(db: Db): ReleaseFinder {
     ),
   );
   const published = createBatches(dedupeInBatch(String, (productId: number) => listPublished(db, productId)));
+  const branches = createBatches(dedupeInBatch(String, (productId: number) => readBranches(db, productId)));
   // MySQL cannot compare the ASCII column with other characters.
   const find: ReleaseFinder['find'] = (productId, version) =>
     isVersion(version) ? byVersion({ productId, version }) : Promise.resolve(undefined);
   return {
     find,
+    branches,
     choose: (productId, among) =>
       readChosen(
         () => published(productId),
@@ -84,13 +89,14 @@ export async function decideDownload(
   if (refusal !== undefined) return refuse(refusal);
   const { license, key } = found as LicenseMatch;
   const { productId, version, network } = request;
+  const branches = await branchesFor(license, () => releases.branches(productId), now);
   const wanted =
     version === undefined
       ? await releases.choose(productId, (published) =>
-          offeredVersion(license, { id: productId, published }, network, now),
+          offeredVersion(license, { id: productId, published, branches }, network, now),
         )
       : await releases.find(productId, version);
-  const release = judgeRelease(license, wanted, now);
+  const release = judgeRelease(license, wanted, now, branches);
   if (isRefusal(release)) return refuse(release);
   const known = { license, keyId: key.rowId };
   // A truncated package is refused, because Joomla would unpack the existing part.

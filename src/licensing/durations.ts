@@ -47,3 +47,36 @@ function shift(from: Date, duration: string, sign: 1 | -1): Date {
   }
   return shifted;
 }
+
+/** The least support period by law, in months. A support period ends with the last day of a month in UTC. */
+const MONTHS_OF_LAW = 60;
+
+/** Returns the months from a time's month to the last month with security updates; negative: it is over. */
+function monthsUntil(supportUntil: string, from: Date): number {
+  return monthOf(supportUntil) - (from.getUTCFullYear() * 12 + from.getUTCMonth());
+}
+
+function monthOf(text: string): number {
+  const [year = 0, month = 0] = text.split('-').map(Number);
+  return year * 12 + month - 1;
+}
+
+/** Returns the state of a period that an operator has to know; undefined: more than a year remains. */
+export function supportWarning(supportUntil: string, now: Date): 'over' | 'soon' | 'year' | undefined {
+  const months = monthsUntil(supportUntil, now);
+  if (months < 0) return 'over';
+  return months < 3 ? 'soon' : months < 12 ? 'year' : undefined;
+}
+
+/** Reports whether a period is shorter than five years (Regulation (EU) 2024/2847, Article 13(8)). */
+export function isSupportShort(supportUntil: string, firstPublished: Date): boolean {
+  return monthsUntil(supportUntil, firstPublished) < MONTHS_OF_LAW;
+}
+
+/** Returns the name of a month with its year, such as December 2031. */
+export function supportMonth(
+  supportUntil: string,
+  { longMonth }: { longMonth: (date: Date) => string },
+): string {
+  return longMonth(new Date(`${supportUntil}-15T00:00:00Z`));
+}

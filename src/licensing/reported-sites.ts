@@ -19,9 +19,9 @@ import {
   type PageRequest,
 } from './cursors';
 import { lookUp } from './core/lookup';
-import { isRefusal, judgeDownload, judgeRelease, type RefusalCode } from './core/verdict';
+import { isRefusal, judgeDownload, judgeRelease, needsBranches, type RefusalCode } from './core/verdict';
 import { columnOf, readSort } from './sorting';
-import { findOffered } from './updates';
+import { findOffered, readBranches } from './updates';
 import { compareVersions } from './versions';
 
 /** The versions of a product that customers' sites run, as they report with their downloads (docs/told-sites.md). */
@@ -184,10 +184,13 @@ async function refusalsOf(
     licenses.map(({ keyDigest }) => ({ keyDigest, productId })),
   );
   const codes = new Map<number, RefusalCode>();
+  const needs = licenses.some((license) => needsBranches(license, now));
+  const branches = needs ? await readBranches(db, productId) : undefined;
   for (const [i, { id }] of licenses.entries()) {
     const match = found[i];
     const refusal = judgeDownload(match, { identifierGiven: false }, now);
-    const verdict = refusal ?? judgeRelease((match as NonNullable<typeof match>).license, newest, now);
+    const verdict =
+      refusal ?? judgeRelease((match as NonNullable<typeof match>).license, newest, now, branches);
     if (isRefusal(verdict)) codes.set(id, verdict.refused);
   }
   return codes;

@@ -3,12 +3,14 @@ import { findProduct, type Product } from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import {
   findRelease,
+  listEverPublished,
   listPublished,
   FULL_ROLLOUT,
   type PublishedVersion,
   type Release,
 } from '../store/releases';
-import { coversRelease, entitledUntil, type EndTerms } from './core/verdict';
+import { branchesOf, type Branches } from './core/branches';
+import { coversRelease, entitledUntil, needsBranches, type EndTerms } from './core/verdict';
 import { createCache } from './ttl-map';
 import { latestRelease } from './versions';
 
@@ -54,12 +56,12 @@ export function sharesOf(published: readonly Pick<Release, 'rollout'>[]): number
  * this is the version that others are offered, which the refusal names.
  *
  * @param license undefined: a licence that is entitled to every version
- * @param product the downloaded product: a bundle's licence covers several
+ * @param product the downloaded product: a bundle's licence covers several; with its branches, if `needsBranches`
  * @param network the network of the requesting address (`networkOfClient`); undefined: decided as for most addresses
  */
 export function offeredVersion<T extends PublishedVersion>(
   license: EndTerms | undefined,
-  { id, published }: { id: number; published: readonly T[] },
+  { id, published, branches }: { id: number; published: readonly T[]; branches?: Branches | undefined },
   network: string | undefined,
   now: Date,
 ): T | undefined {
@@ -67,8 +69,25 @@ export function offeredVersion<T extends PublishedVersion>(
   const isStaged = network !== undefined && published.some(({ rollout }) => rollout < FULL_ROLLOUT);
   const share = isStaged ? rolloutBucket(network, id) + 1 : undefined;
   const isEnded = license !== undefined && entitledUntil(license, now) !== undefined;
-  const entitled = isEnded ? published.filter((release) => coversRelease(license, release, now)) : [];
+  const entitled = isEnded
+    ? published.filter((release) => coversRelease(license, release, now, branches))
+    : [];
   return releaseForShare(entitled, share) ?? releaseForShare(published, share);
+}
+
+/** Reads the branches of a product's versions. */
+export async function readBranches(db: Db, productId: number): Promise<Branches> {
+  const product = await findProduct(db, productId);
+  return branchesOf(product?.securityBranch ?? 'minor', await listEverPublished(db, productId));
+}
+
+/** Reads the branches of a product, if a licence covers security releases after its end. */
+export function branchesFor(
+  license: EndTerms,
+  read: () => Promise<Branches>,
+  now: Date,
+): Promise<Branches> | undefined {
+  return needsBranches(license, now) ? read() : undefined;
 }
 
 /** Returns the versions that only some addresses are offered, by the API and downloads. */

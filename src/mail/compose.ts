@@ -1,6 +1,7 @@
 import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
+import { supportMonth } from '../licensing/durations';
 import { securityLines } from '../licensing/changelog';
 import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
@@ -298,7 +299,31 @@ async function composeKeys(
   }
   const products = [...new Set(licenses.map(({ product }) => product.name))].join(', ');
   const { support_url, my_url } = await valuesOf(db, first, spoken, settings);
-  return finish(spoken, recipient, 'order_keys', { products, support_url, my_url, keys: '' }, settings, keys);
+  const support_until = await supportOfAll(db, licenses, spoken.language as CustomerLanguage);
+  const values = { products, support_url, my_url, support_until, keys: '' };
+  return finish(spoken, recipient, 'order_keys', values, settings, keys);
+}
+
+function supportOf(
+  { supportUntil }: Pick<Product, 'supportUntil'>,
+  language: CustomerLanguage,
+): string | undefined {
+  return supportUntil === null ? undefined : supportMonth(supportUntil, CUSTOMERS[language].language);
+}
+
+/** Returns the end of the support period of an order's products, by name if there are several. */
+async function supportOfAll(
+  db: Db,
+  licenses: License[],
+  language: CustomerLanguage,
+): Promise<string | undefined> {
+  const ids = [...new Set(licenses.map(({ product }) => product.id))];
+  const products = await Promise.all(ids.map((id) => requireProduct(db, id)));
+  const ends = products.flatMap((product) => {
+    const end = supportOf(product, language);
+    return end === undefined ? [] : [ids.length === 1 ? end : `${product.name}: ${end}`];
+  });
+  return ends.length === 0 ? undefined : ends.join(', ');
 }
 
 /** Composes the mail about a failed payment, with the page where to pay. It is obsolete once the payment has arrived. */
@@ -361,6 +386,7 @@ async function contentOf(
         values: {
           ...validityOf(license, language, now),
           key,
+          support_until: supportOf(await requireProduct(db, license.product.id), language),
           ...(entries.length > 1 ? { entries: names } : { entry: names }),
         },
       };

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../base/days';
 import { API_PATH } from '../licensing/api';
+import { supportMonth } from '../licensing/durations';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
 import { renderMail, type MailContent, type Values } from './render';
 import { parseMailText, type MailText, type MailTextFault, type TextName } from './texts';
@@ -35,6 +36,7 @@ export function previewMail(
     fixed: ['XSS in the titles of images'],
     renew_url: 'https://shop.example/renew',
     billing_url: 'https://shop.example/billing',
+    support_until: supportMonth('2031-12', CUSTOMERS[language].language),
     support_url: 'https://shop.example/support',
     my_url: myUrl,
     link: `${myUrl}/enter/EXAMPLE`,

@@ -4,6 +4,8 @@ import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-throw';
 import { forEach } from '../base/for-each';
 import { OperatorError } from '../licensing/operator-error';
+import type { Branches } from '../licensing/core/branches';
+import { readBranches } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
 import { recordEvents } from '../licensing/webhook-events';
 import { listPlans, type Plan } from '../store/catalogue';
@@ -65,7 +67,7 @@ async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
 /** Reads the next licences. @returns `next` is undefined after the last ones */
 async function readPortion(
   db: Db,
-  { release, plans }: { release: Release; plans: Plan[] },
+  { release, plans, branches }: { release: Release; plans: Plan[]; branches: Branches },
   { planId, licenseId }: Place,
   limit: number,
   now: Date,
@@ -73,7 +75,7 @@ async function readPortion(
   const [plan, following] = plans.filter(({ id }) => id >= planId);
   if (plan === undefined) return { concerned: [], next: undefined };
   const licenses = await listNoticeLicenses(db, plan.id, plan.id === planId ? licenseId : 0, limit);
-  const covering = licenses.filter((one) => coversRelease({ ...one, plan }, release, now));
+  const covering = licenses.filter((one) => coversRelease({ ...one, plan }, release, now, branches));
   const told = await listReportedVersions(
     db,
     release.productId,
@@ -93,9 +95,10 @@ async function readPortion(
 /** Counts the customers who would be notified now. */
 async function countConcerned(db: Db, release: Release, now: Date): Promise<number> {
   const plans = await plansCovering(db, release.productId);
+  const branches = await readBranches(db, release.productId);
   const customers = new Set<string>();
   for (let place: Place | undefined = BEGINNING; place !== undefined;) {
-    const portion = await readPortion(db, { release, plans }, place, COUNT_BATCH_SIZE, now);
+    const portion = await readPortion(db, { release, plans, branches }, place, COUNT_BATCH_SIZE, now);
     for (const { address } of portion.concerned) customers.add(customerDigest(address));
     place = portion.next;
   }
@@ -211,7 +214,13 @@ async function queuePortion(
   const { concerned, next } =
     release === undefined
       ? { concerned: [], next: undefined }
-      : await readPortion(db, { release, plans }, notice, BATCH_SIZE, now);
+      : await readPortion(
+          db,
+          { release, plans, branches: await readBranches(db, release.productId) },
+          notice,
+          BATCH_SIZE,
+          now,
+        );
   const first = new Map<string, Concerned>();
   for (const one of concerned) {
     const name = noticeName(releaseId, one.address);

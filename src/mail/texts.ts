@@ -13,8 +13,8 @@ const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_u
 
 /** The placeholders that each text may use, in addition to `{shop}`. */
 export const PLACEHOLDERS = {
-  license_key: [...OF_LICENSE, 'key', 'ended', 'suspended', 'entry', 'entries'],
-  order_keys: ['products', 'keys', 'support_url', 'my_url'],
+  license_key: [...OF_LICENSE, 'key', 'ended', 'suspended', 'entry', 'entries', 'support_until'],
+  order_keys: ['products', 'keys', 'support_url', 'my_url', 'support_until'],
   reminder: [...OF_LICENSE, 'days'],
   reminder_ended: OF_LICENSE,
   payment_failed: ['products', 'billing_url', 'paid_until', 'ends', 'my_url', 'support_url'],

@@ -46,7 +46,7 @@ export interface LineState extends Renewal {
   terms: Term[];
   /** false if everything was refunded */
   isPaid: boolean;
-  /** whether all payments were given back, whatever the shop's rules make of it; undefined if nothing was paid */
+  /** whether all payments were given back, under any rules of the shop; undefined if nothing was paid */
   allReturned: boolean | undefined;
   /** the latest upgrade that counts */
   upgrade: { identity: string; at: Date } | undefined;

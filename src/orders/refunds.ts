@@ -104,7 +104,7 @@ const RETURNS = { refunded: 'refunded', charged_back: 'charged_back' } as const;
 const RESTORES = { refund_failed: 'refunded', chargeback_reversed: 'charged_back' } as const;
 
 /**
- * Reports whether all payments were refunded or charged back, whatever the shop's rules make of it.
+ * Reports whether all payments were refunded or charged back, under any rules of the shop.
  * @param sorted by time @returns undefined if nothing was paid
  */
 export function areAllReturned(

@@ -87,7 +87,7 @@ export async function readByKey(
   if (read === undefined) return undefined;
   const { found, covered, coversAll, planOf, entries, key, founds, releases } = read;
   if (hasKeyEnded(found, now)) return { endedAt: found.key.endsAt as Date };
-  const finders = findersAmong(releases, packagesDir);
+  const finders = findersAmong(db, releases, packagesDir);
   const products = await Promise.all(
     covered.map((product, i) =>
       offerProduct(founds[i] ?? found, product, releases, {

@@ -40,6 +40,8 @@ export interface MyLicense extends LicenseStanding {
   downloads: { productId: number; product: string; version: string; security: boolean }[];
   renewUrl: string | null;
   supportUrl: string | null;
+  /** the last months with security updates of the covered products that state one */
+  supported: { product: string; until: string }[];
   /** the upgrade address of its plan, if a larger licence would help */
   upgradeUrl: string | null;
 }
@@ -135,7 +137,7 @@ export async function readByMail(
     };
   });
   const { founds, keys, slots, sites, plans, removed, total, next, more } = read;
-  const finders = findersAmong(read.releases, packagesDir);
+  const finders = findersAmong(db, read.releases, packagesDir);
   const licenses: MyLicense[] = [];
   let first = 0;
   for (const [i, license] of read.licenses.entries()) {
@@ -160,6 +162,9 @@ export async function readByMail(
       downloads: await findDownloads(ofLicense, covered, finders, { network, now }),
       renewUrl: covered[0]?.renewUrl ?? null,
       supportUrl: covered[0]?.supportUrl ?? null,
+      supported: covered.flatMap(({ name, supportUntil: until }) =>
+        until === null ? [] : [{ product: name, until }],
+      ),
       upgradeUrl: upgradeOffer(plans.get(plan.id), standing, covered.length === read.products),
     });
   }

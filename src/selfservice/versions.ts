@@ -1,9 +1,12 @@
 import { includedProducts, type Catalogue, type CatalogueProduct } from '../licensing/bundles';
+import type { Branches } from '../licensing/core/branches';
 import { decideDownload, type DownloadFinders } from '../licensing/download';
 import type { LicenseMatch } from '../licensing/core/lookup';
 import { shownChangelog } from '../licensing/changelog';
 import type { RefusalCode } from '../licensing/core/verdict';
+import { readBranches } from '../licensing/updates';
 import { createPackageFinder } from '../packages/package-files';
+import type { Db } from '../store/engine/database';
 import type { Release } from '../store/releases';
 
 export interface OfferedVersion {
@@ -23,6 +26,8 @@ export interface OfferedProduct {
   name: string;
   renewUrl: string | null;
   supportUrl: string | null;
+  /** the last month with security updates; null: not stated */
+  supportUntil: string | null;
   /** the version that a download without a version gets now; null if it is refused */
   latest: string | null;
   /** published versions, highest first, always including `latest` */
@@ -37,13 +42,25 @@ export function coveredBy(catalogue: Catalogue, productId: number): CataloguePro
   return own === undefined ? [] : [own, ...includedProducts(catalogue, productId)];
 }
 
-/** Returns finders that decide downloads like the API, from releases that are already read. @param releases highest first */
-export function findersAmong(releases: Release[], packagesDir: string): DownloadFinders {
+/**
+ * Returns finders that decide downloads like the API, from releases that are already read. Only the licences that need
+ * the branches of a product read them. @param releases highest first
+ */
+export function findersAmong(db: Db, releases: Release[], packagesDir: string): DownloadFinders {
+  const branches = new Map<number, Promise<Branches>>();
   const of = (productId: number) => releases.filter((one) => one.productId === productId);
   const find = (productId: number, version: string | undefined) =>
     Promise.resolve(of(productId).find((one) => one.version === version));
   return {
-    releases: { find, choose: (productId, among) => find(productId, among(of(productId))?.version) },
+    releases: {
+      find,
+      choose: (productId, among) => find(productId, among(of(productId))?.version),
+      branches(productId) {
+        const known = branches.get(productId) ?? readBranches(db, productId);
+        branches.set(productId, known);
+        return known;
+      },
+    },
     findPackage: createPackageFinder(packagesDir),
   };
 }
@@ -60,7 +77,7 @@ export async function offerProduct(
     most,
   }: { finders: DownloadFinders; network: string; now: Date; most: number | undefined },
 ): Promise<OfferedProduct> {
-  const { id, name, renewUrl, supportUrl } = product;
+  const { id, name, renewUrl, supportUrl, supportUntil } = product;
   const own = releases.filter(({ productId }) => productId === id);
   const decide = (version: string | undefined) =>
     decideDownload(found, finders, { productId: id, version, network, identifierGiven: false }, now);
@@ -76,5 +93,5 @@ export async function offerProduct(
       return { version, releasedAt: publishedAt, size: fileSize, changelog, security, code };
     }),
   );
-  return { id, name, renewUrl, supportUrl, latest, versions, more: shown.length < own.length };
+  return { id, name, renewUrl, supportUrl, supportUntil, latest, versions, more: shown.length < own.length };
 }

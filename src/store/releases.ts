@@ -55,14 +55,26 @@ export async function findReleaseById(db: Db, id: number): Promise<Release | und
 }
 
 /** A published version, and the share of addresses that are offered it. */
-export type PublishedVersion = Pick<Release, 'version' | 'rollout' | 'publishedAt'>;
+export type PublishedVersion = Pick<Release, 'version' | 'rollout' | 'security' | 'publishedAt'>;
 
 /** Lists a product's published versions, highest first. */
 export async function listPublished(db: Db, productId: number): Promise<PublishedVersion[]> {
   const rows = await db(table(db, 'releases'))
     .where({ product_id: productId, state: 'published' })
     .orderBy('version_order', 'desc')
-    .select('version', 'rollout', 'published_at');
+    .select('version', 'rollout', 'security', 'published_at');
+  return rows.map(rowToFields);
+}
+
+/** Lists the versions of a product that are or were published. */
+export async function listEverPublished(
+  db: Db,
+  productId: number,
+): Promise<Pick<Release, 'version' | 'publishedAt'>[]> {
+  const rows = await db(table(db, 'releases'))
+    .where({ product_id: productId })
+    .whereNotNull('published_at')
+    .select('version', 'published_at');
   return rows.map(rowToFields);
 }
 

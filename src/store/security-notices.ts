@@ -78,7 +78,10 @@ export async function advanceNotice(
 }
 
 /** The columns of a licence that decide whether its customer is concerned. */
-export type NoticeLicense = Pick<LicenseTerms, 'id' | 'status' | 'expiresAt' | 'graceDays'> & {
+export type NoticeLicense = Pick<
+  LicenseTerms,
+  'id' | 'status' | 'expiresAt' | 'graceDays' | 'allReturned'
+> & {
   customer: string;
 };
 
@@ -95,7 +98,7 @@ export async function listNoticeLicenses(
     .whereNotNull('customer')
     .orderBy('id')
     .limit(limit)
-    .select<RowOf<NoticeLicense>[]>('id', 'status', 'expires_at', 'grace_days', 'customer');
+    .select<RowOf<NoticeLicense>[]>('id', 'status', 'expires_at', 'grace_days', 'all_returned', 'customer');
   return rows.map(rowToFields);
 }
 

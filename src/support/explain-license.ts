@@ -107,6 +107,7 @@ function explainState(license: License, { now, stopped, refusedSince, failedPaym
         refused_since: refusedSince.times,
         refused_more: refusedSince.isMore,
         still_downloads: entitledUntil(license, now) !== undefined,
+        all_returned: license.allReturned,
       },
       { since: expires_at, count: refusedSince.times, action: reactivationAction(license, now) },
     );

@@ -1,5 +1,6 @@
 import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { includedProducts, readCatalogue } from '../licensing/bundles';
+import { branchesOf } from '../licensing/core/branches';
 import { findOffered, offeredVersion } from '../licensing/updates';
 import { liveStatus } from '../licensing/core/states';
 import { countDownloads, type LoggedAccess } from '../store/access-log';
@@ -86,13 +87,16 @@ async function readOffer(
   const { id: productId } = license.product;
   const releases = await listReleases(db, productId);
   const published = releases.filter(({ state }) => state === 'published');
-  const latest = offeredVersion(license, { id: productId, published }, network, now) ?? published[0];
+  const catalogue = await readCatalogue(db);
+  const branches = branchesOf(catalogue.get(productId)?.securityBranch ?? 'minor', releases);
+  const latest =
+    offeredVersion(license, { id: productId, published, branches }, network, now) ?? published[0];
   const latestVersion = latest?.version;
   const withdrawn = releases.find(
     ({ state, publishedAt, versionOrder }) =>
       state === 'withdrawn' && publishedAt !== null && versionOrder > (latest?.versionOrder ?? ''),
   );
-  const included = includedProducts(await readCatalogue(db), productId);
+  const included = includedProducts(catalogue, productId);
   let includedPublished = false;
   for (const { id } of latestVersion === undefined ? included : [])
     includedPublished ||= (await findOffered(db, id)) !== undefined;

@@ -4,6 +4,7 @@ import { normalizeIdentifier } from '../licensing/core/identifiers';
 import { networkOfText } from '../licensing/ip-addresses';
 import { isKeyActive } from '../licensing/license-keys';
 import { offeredVersion } from '../licensing/updates';
+import { branchesOf } from '../licensing/core/branches';
 import { entitledUntil } from '../licensing/core/verdict';
 import { liveStatus, paidUntil, type LiveStatus } from '../licensing/core/states';
 import { lastSeenAt, OMITTED, type LoggedAccess } from '../store/access-log';
@@ -228,7 +229,9 @@ function notPublished(
   const known = releases.get(product_id ?? 0) ?? [];
   const published = known.filter(({ state }) => state === 'published');
   const network = ip === null ? undefined : networkOfText(ip);
-  const offered = offeredVersion(license, { id: product_id ?? 0, published }, network, at) ?? published[0];
+  const branches = branchesOf(catalogue.get(product_id ?? 0)?.securityBranch ?? 'minor', known);
+  const offered =
+    offeredVersion(license, { id: product_id ?? 0, published, branches }, network, at) ?? published[0];
   const now = offered?.version ?? null;
   const release = known.find((one) => one.version === version);
   if (release) return refusedRelease(access, release, now);

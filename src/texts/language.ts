@@ -13,6 +13,8 @@ export interface Language {
   fullDay: (date: Date, zone: string) => string;
   /** `Dec`, of the UTC day */
   month: (date: Date) => string;
+  /** `December 2031`, in UTC */
+  longMonth: (date: Date) => string;
   /** `08:12` */
   time: (date: Date, zone: string) => string;
   /** `today 08:12`, `22 Nov 19:03`, or `22 Nov 2025 19:03` in another year */
@@ -61,6 +63,7 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
     longDay,
     fullDay,
     month,
+    longMonth,
     time,
     moment,
     distance,
@@ -99,6 +102,10 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
 
   function month(date: Date): string {
     return formatOf({ month: 'short', timeZone: 'UTC' }).format(date);
+  }
+
+  function longMonth(date: Date): string {
+    return formatOf({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(date);
   }
 
   function time(date: Date, zone: string): string {

@@ -369,5 +369,5 @@ test.each<[Differences, Date | null, boolean]>([
   [{ status: 'cancelled' }, BEFORE, false],
 ])('a licence %j covers a release of %p: %p', (different, publishedAt, covers) => {
   const { license } = match(different) as LicenseMatch;
-  expect(coversRelease(license, { publishedAt }, NOW)).toBe(covers);
+  expect(coversRelease(license, { version: '1.0', security: false, publishedAt }, NOW)).toBe(covers);
 });

@@ -189,6 +189,12 @@ const Check = dataOf('DownloadCheck', {
   security: Type.Optional(
     Type.Literal(true, { description: 'Present only if the latest version closes a security hole.' }),
   ),
+  entitled_security: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Present only if the licence has ended, and gets `entitled_version` because that version closes a security hole.',
+    }),
+  ),
 });
 
 const TAG = "Customers' software";

@@ -12,6 +12,8 @@ export interface Format {
   fullDay: (date: Date) => string;
   /** `Dec`, of the UTC day */
   month: (date: Date) => string;
+  /** `December 2031` */
+  longMonth: (date: Date) => string;
   /** `today 08:12`, `22 Nov 19:03` in the site's time zone */
   moment: (date: Date) => string;
   /** `12 Nov 2026 08:12` in the site's time zone */

@@ -215,7 +215,7 @@ async function isSoldWithLastRelease(db: Db, productId: number): Promise<boolean
     ...bundlesWith(await readCatalogue(db), productId).map(({ id }) => id),
   ]);
   return (await listPlans(db)).some(
-    ({ productId: id, afterExpiry }) => afterExpiry === 'last_release' && selling.has(id),
+    ({ productId: id, afterExpiry }) => afterExpiry !== 'nothing' && selling.has(id),
   );
 }
 

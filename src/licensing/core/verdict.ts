@@ -1,5 +1,6 @@
 import type { LicenseTerms } from '../../store/licenses/licenses';
 import type { Release } from '../../store/releases';
+import { hasBranchBy, type Branches } from './branches';
 import { isActivationType } from './identifiers';
 import type { LicenseMatch, SlotCost } from './lookup';
 import { liveStatus, paidUntil, type LiveStatus } from './states';
@@ -167,45 +168,78 @@ export function judgeDownload(
 }
 
 /** The terms of a licence that decide which releases it covers after its end. */
-export type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt' | 'graceDays'> & {
+export type EndTerms = Pick<LicenseTerms, 'status' | 'expiresAt' | 'graceDays' | 'allReturned'> & {
   plan: Pick<LicenseTerms['plan'], 'afterExpiry'>;
 };
 
-/** Reports whether a licence covers a published release of one of its products, regardless of key and site. */
+/** The facts of a release that decide whether an expired licence covers it. */
+type ReleaseTerms = Pick<Release, 'version' | 'publishedAt' | 'security'>;
+
+/**
+ * Reports whether a licence covers a published release of one of its products, regardless of key and site.
+ * @param branches the branches of the release's product, if `needsBranches`
+ */
 export function coversRelease(
   license: EndTerms,
-  { publishedAt }: Pick<Release, 'publishedAt'>,
+  release: ReleaseTerms,
   now: Date,
+  branches?: Branches,
 ): boolean {
   const status = liveStatus(license, now);
   if (isStopped(status)) return false;
   const until = entitledUntil(license, now);
   if (until === undefined) return status === 'active';
-  return publishedAt !== null && publishedAt <= until;
+  return coversAfterEnd(license, release, until, branches);
+}
+
+/** Reports whether an expired licence covers a release: by its publication, or as a security release of a covered branch. */
+function coversAfterEnd(
+  { plan: { afterExpiry } }: EndTerms,
+  { version, publishedAt, security }: ReleaseTerms,
+  until: Date,
+  branches: Branches | undefined,
+): boolean {
+  if (publishedAt === null) return false;
+  if (publishedAt <= until) return true;
+  if (!security || afterExpiry !== 'security' || branches === undefined) return false;
+  return hasBranchBy(branches, version, until);
+}
+
+/** Reports whether a licence has ended and still covers security releases, which depends on the branches of the product. */
+export function needsBranches(license: EndTerms, now: Date): boolean {
+  return license.plan.afterExpiry === 'security' && entitledUntil(license, now) !== undefined;
+}
+
+/** Reports whether an expired licence gets a release only because it closes a security hole. */
+export function coversForSecurity(license: EndTerms, { publishedAt }: ReleaseTerms, now: Date): boolean {
+  const until = entitledUntil(license, now);
+  return until !== undefined && publishedAt !== null && publishedAt > until;
 }
 
 /**
  * Returns the paid-through date of an expired licence that may still download releases published until then
- * (docs/contract.md, 8.3).
+ * (docs/contract.md, 8.3). If all its payments were given back, nothing is paid.
  * @returns undefined for a licence that may download every release, or none
  */
 export function entitledUntil(license: EndTerms, now: Date): Date | undefined {
-  if (license.plan.afterExpiry !== 'last_release' || liveStatus(license, now) !== 'expired') return undefined;
-  return paidUntil(license) ?? undefined;
+  if (license.plan.afterExpiry === 'nothing' || liveStatus(license, now) !== 'expired') return undefined;
+  return license.allReturned ? undefined : (paidUntil(license) ?? undefined);
 }
 
 /**
  * Decides whether a licence may download the requested release. The caller then checks that its file can be read.
  * @param release the requested version, or the latest release if the request names none
+ * @param branches the branches of the release's product, if `needsBranches`
  */
 export function judgeRelease(
   license: LicenseTerms,
   release: Release | undefined,
   now: Date,
+  branches?: Branches,
 ): Release | Refusal {
   if (release?.state !== 'published') return { refused: 'DOWNLOAD_NOT_FOUND', license };
   const until = entitledUntil(license, now);
-  if (until !== undefined && (release.publishedAt === null || release.publishedAt > until))
+  if (until !== undefined && !coversAfterEnd(license, release, until, branches))
     return { refused: 'LICENSE_EXPIRED', license };
   return release;
 }

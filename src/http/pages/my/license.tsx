@@ -1,3 +1,4 @@
+import { supportMonth } from '../../../licensing/durations';
 import type { MyKey, MyLicense } from '../../../selfservice/by-mail';
 import { PanelBody } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -46,6 +47,12 @@ export function LicensePanel({ license, isOnly }: { license: MyLicense; isOnly: 
           .map(({ product, version }) => (
             <p class="small strong">{my.securityOf(product, version)}</p>
           ))}
+        {license.supported.map(({ product, until }) => (
+          <p class="muted small">
+            {license.supported.length > 1 ? `${product}: ` : ''}
+            {my.supportUntil(supportMonth(until, format))}
+          </p>
+        ))}
         <div class="acts">
           {license.downloads.map(({ productId, product, version }) => (
             <DownloadButton licenseId={id} productId={productId} version={version}>

@@ -1,3 +1,4 @@
+import { supportMonth } from '../../../licensing/durations';
 import type { OfferedProduct, OfferedVersion } from '../../../selfservice/versions';
 import { ChangeList } from '../kit/changes';
 import { Panel } from '../kit/panel';
@@ -8,7 +9,7 @@ import { DownloadButton } from './parts';
  * The versions of a product that a licence covers, each with its download or the reason why it cannot be downloaded.
  */
 export function Versions({
-  product: { id, versions, more },
+  product: { id, versions, more, supportUntil },
   title,
   note,
   isWhole,
@@ -19,7 +20,7 @@ export function Versions({
   /** the older versions are open, because all of them were asked for */
   isWhole: boolean;
 }) {
-  const { t, to } = useView();
+  const { t, to, format } = useView();
   // Show the newest one, and below it the older ones down to the first that can be downloaded.
   const shown = versions.findIndex(({ code }) => code === null) + 1 || 1;
   const older = versions.slice(shown);
@@ -28,6 +29,9 @@ export function Versions({
   ) : undefined;
   return (
     <Panel id={`versions-${id}`} title={title} aside={note}>
+      {supportUntil === null ? null : (
+        <p class="in small muted">{t.my.supportUntil(supportMonth(supportUntil, format))}</p>
+      )}
       <ol class="ver">
         {versions.slice(0, shown).map((version) => (
           <Version productId={id} version={version} />

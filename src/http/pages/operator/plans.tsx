@@ -313,6 +313,7 @@ function showForm(
           options={[
             { value: 'nothing', label: texts.nothing },
             { value: 'last_release', label: texts.lastRelease },
+            { value: 'security', label: texts.securityReleases },
           ]}
         />
         <TextField

@@ -1,11 +1,16 @@
-import { listCatalogue, readProduct, type CatalogueProduct } from '../../../licensing/catalogue';
+import {
+  listCatalogue,
+  readProduct,
+  SECURITY_BRANCHES,
+  type CatalogueProduct,
+} from '../../../licensing/catalogue';
 import type { ErrorResponse } from '../../../operations/kit/failures';
 import { productOperations } from '../../../operations/products';
 import { readId } from '../../../operations/kit/request-params';
-import { submitOperation, type BodyOf, type FormInput } from '../submit';
+import { nonEmptyFields, submitOperation, type BodyOf, type FormInput } from '../submit';
 import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
-import { Checkbox, RadioGroup, TextField } from '../kit/fields';
+import { Checkbox, RadioGroup, Select, TextField } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { useView } from '../view';
@@ -84,6 +89,8 @@ function bodyOf(sent: URLSearchParams): FormInput<BodyOf<typeof productOperation
     element: text('element'),
     renew_url: text('renew_url'),
     support_url: text('support_url'),
+    support_until: text('support_until'),
+    ...nonEmptyFields(sent, 'security_branch'),
     includes: includes[sent.get('covers') ?? ''],
     reminders: sent.get('reminders') === '1',
   };
@@ -100,6 +107,7 @@ function explain({ view: { t } }: OperatorCall, { facts, error }: ErrorResponse)
       return texts.isIncluded;
   }
   if (error.field === 'element') return texts.element;
+  if (error.field === 'support_until') return texts.month;
   return error.field?.endsWith('_url') ? texts.url : undefined;
 }
 
@@ -142,6 +150,19 @@ function showForm(
           value={product?.renewUrl ?? ''}
         />
         <TextField name="support_url" type="url" label={texts.supportUrl} value={product?.supportUrl ?? ''} />
+        <TextField
+          name="support_until"
+          label={texts.supportUntil}
+          hint={texts.supportUntilHint}
+          value={product?.supportUntil ?? ''}
+        />
+        <Select
+          name="security_branch"
+          label={texts.securityBranch}
+          hint={texts.securityBranchHint}
+          value={product?.securityBranch ?? 'minor'}
+          options={SECURITY_BRANCHES.map((value) => ({ value, label: texts.branches[value] }))}
+        />
         <Checkbox
           name="reminders"
           label={texts.reminders}

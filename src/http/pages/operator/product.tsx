@@ -1,5 +1,6 @@
 import { readProduct, type Plan, type Product, type ProductDetails } from '../../../licensing/catalogue';
 import { countLicensesByPlan } from '../../../figures/statistics';
+import { supportMonth } from '../../../licensing/durations';
 import { readId } from '../../../operations/kit/request-params';
 import { ButtonLink } from '../kit/fields';
 import { MoreMenu } from '../kit/more-menu';
@@ -63,7 +64,7 @@ async function showProduct(call: OperatorCall): Promise<PageResponse> {
 }
 
 function ProductFacts({ product, included, bundles }: ProductDetails) {
-  const { t, to, mayWrite } = useView();
+  const { t, to, format, mayWrite } = useView();
   const { facts, xml } = t.products;
   const covers = product.includes === 'all' ? facts.coversAll : <Names products={included} />;
   const address = (url: string | null) => (url === null ? t.common.none : <a href={url}>{url}</a>);
@@ -78,6 +79,18 @@ function ProductFacts({ product, included, bundles }: ProductDetails) {
           [facts.renewUrl, address(product.renewUrl)],
           [facts.reminders, product.reminders ? t.common.yes : t.common.no],
           [facts.supportUrl, address(product.supportUrl)],
+          [
+            facts.supportUntil,
+            product.supportUntil === null ? (
+              t.common.none
+            ) : (
+              <>
+                {product.supportUntil}
+                <p class="small muted">{facts.forShop}</p>
+                <code>{facts.shopText(product.name, supportMonth(product.supportUntil, format))}</code>
+              </>
+            ),
+          ],
           mayWrite
             ? [facts.xml, <a href={to(`/products/${product.id}/update-xml`)}>{xml.options}</a>]
             : undefined,

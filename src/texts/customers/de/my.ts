@@ -55,6 +55,7 @@ export const my: Translated<typeof en> = {
   securityOf: (product, version) =>
     `Version ${version} von ${product} schließt eine Sicherheitslücke. Bitte aktualisieren Sie.`,
   older: 'Ältere Versionen',
+  supportUntil: (month) => `Sicherheitsupdates bis ${month}`,
   allVersions: 'Alle Versionen zeigen',
   download: 'Herunterladen',
   downloadVersion: (version) => `${version} herunterladen`,

@@ -52,6 +52,7 @@ export const my = {
   securityOf: (product: string, version: string) =>
     `Version ${version} of ${product} closes a security hole. Please update.`,
   older: 'Older versions',
+  supportUntil: (month: string) => `Security updates until ${month}`,
   allVersions: 'Show all versions',
   download: 'Download',
   downloadVersion: (version: string) => `Download ${version}`,

@@ -158,6 +158,23 @@ export const doctor: OperatorTexts['doctor'] = {
     remedy:
       'Fügen Sie die Produkte hinzu: licensing product add. Produkte, die andere enthalten, zählen nicht.',
   }),
+  supportEnds: (name, id, until, isOver) => ({
+    what: isOver
+      ? `Der Unterstützungszeitraum von Produkt ${name} endete mit ${until}.`
+      : `Der Unterstützungszeitraum von Produkt ${name} endet mit ${until}.`,
+    why: 'Kunden sehen diesen Monat. Danach wird nichts verweigert.',
+    remedy: `Verlängern Sie ihn: licensing product edit ${id} --support-until JJJJ-MM; oder teilen Sie Kunden mit, dass keine Sicherheitsupdates mehr folgen.`,
+  }),
+  supportShort: (name, id, until) => ({
+    what: `Der Unterstützungszeitraum von Produkt ${name} endet mit ${until}, weniger als fünf Jahre nach der ersten Version.`,
+    why: 'Artikel 13 Absatz 8 der Verordnung (EU) 2024/2847 verlangt fünf Jahre, außer wenn das Produkt voraussichtlich kürzer genutzt wird.',
+    remedy: `licensing product edit ${id} --support-until JJJJ-MM`,
+  }),
+  securityKeptBack: (name, plans, plan) => ({
+    what: `Produkt ${name} hat eine Sicherheitsversion, und diese Tarife geben sie abgelaufenen Lizenzen nicht: ${plans}.`,
+    why: 'Kunden mit abgelaufener Lizenz behalten eine Version mit der Lücke. Ab dem 11. Dezember 2027 verlangt die Verordnung (EU) 2024/2847 kostenlose Sicherheitsupdates.',
+    remedy: `licensing plan edit ${plan} --after-expiry security`,
+  }),
   productUnsold: (name, id, bundles, first) => ({
     what: `Produkt ${name} hat veröffentlichte Versionen, aber keinen Tarif, mit dem es verkauft wird${bundles !== '' ? `, und auch die Produkte nicht, die es enthalten: ${bundles}` : ''}.`,
     why: 'Keine Lizenz gilt dafür, also kann es niemand herunterladen.',

@@ -38,6 +38,9 @@ export const products: Translated<typeof en> = {
     renewUrl: 'Verlängern',
     reminders: 'Erinnerungen per Mail',
     supportUrl: 'Hilfe',
+    supportUntil: 'Sicherheitsupdates bis',
+    forShop: 'Für die Seite in Ihrem Shop, denn das Ende muss beim Kauf zu sehen sein:',
+    shopText: (product, month) => `${product} bekommt bis ${month} kostenlose Sicherheitsupdates.`,
     xml: 'Update-XML',
   },
   newTitle: 'Produkt hinzufügen',
@@ -53,6 +56,16 @@ export const products: Translated<typeof en> = {
       '30 und 7 Tage vor dem Ende einer Lizenz und am letzten Tag, mit der Seite zum Verlängern. Der Mailversand muss eingerichtet sein.',
     renewUrlHint: 'Eine Adresse mit https, zum Beispiel die des Produkts in Ihrem Shop.',
     supportUrl: 'Wo Kunden fragen',
+    supportUntil: 'Sicherheitsupdates bis',
+    supportUntilHint: 'Der letzte Monat, etwa 2031-12. Kunden sehen ihn. Leer: nicht angegeben.',
+    securityBranch: 'Kostenlose Sicherheitsversionen nach dem Ende einer Lizenz',
+    securityBranchHint:
+      'Ein Tarif, der nach dem Ende Sicherheitsversionen gibt, gibt die der Zweige, die zur Lizenz gehörten.',
+    branches: {
+      minor: 'mit denselben ersten zwei Zahlen: 2.4.1 und 2.4.7',
+      major: 'mit derselben ersten Zahl: 2.1.0 und 2.9.3',
+      any: 'alle: nur die neueste Version wird repariert',
+    },
     covers: 'Eine Lizenz gilt für',
     own: 'nur dieses Produkt',
     all: 'alle Produkte, auch spätere',
@@ -72,6 +85,7 @@ export const products: Translated<typeof en> = {
       'Das Produkt hat Tarife oder Versionen und lässt sich deshalb nicht löschen. Löschen Sie zuerst seine Tarife. Versionen lassen sich nicht löschen.',
     includes: 'Ein Produkt, das andere enthält, kann selbst nicht enthalten sein.',
     isIncluded: 'Das Produkt ist in einem anderen enthalten. Nehmen Sie es zuerst dort heraus.',
+    month: 'Bitte geben Sie einen Monat ein, etwa 2031-12.',
     element:
       'Das ist kein Element. Schreiben Sie es, wie Joomla die Erweiterung nennt, zum Beispiel pkg_gallery.',
     url: 'Bitte geben Sie eine Adresse ein, die mit https:// beginnt.',
@@ -115,6 +129,8 @@ export const products: Translated<typeof en> = {
     afterExpiry: 'Wenn eine Lizenz abgelaufen ist',
     nothing: 'kann nichts mehr heruntergeladen werden',
     lastRelease: 'können Versionen von vor ihrem Ende weiter heruntergeladen werden',
+    securityReleases:
+      'diese und spätere Sicherheitsversionen ihrer Zweige können weiter heruntergeladen werden',
     moves: 'Websites, die ein Kunde in 30 Tagen entfernen darf',
     movesHint: 'Auf der Seite des Kunden. 0: Der Kunde kann keine entfernen.',
     upgradeUrl: 'Wo Kunden eine größere Lizenz bekommen',

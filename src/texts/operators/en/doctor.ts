@@ -170,6 +170,23 @@ export const doctor = {
     why: 'Its licences cover nothing but the product itself.',
     remedy: 'Add the products: licensing product add. Those that include others do not count.',
   }),
+  supportEnds: (name: string, id: number, until: string, isOver: boolean): DoctorWords => ({
+    what: isOver
+      ? `The support period of product ${name} ended with ${until}.`
+      : `The support period of product ${name} ends with ${until}.`,
+    why: 'Customers see this month. Nothing is refused after it.',
+    remedy: `Extend it: licensing product edit ${id} --support-until YYYY-MM; or tell customers that no more security updates follow.`,
+  }),
+  supportShort: (name: string, id: number, until: string): DoctorWords => ({
+    what: `The support period of product ${name} ends with ${until}, less than five years after its first version.`,
+    why: 'Article 13(8) of Regulation (EU) 2024/2847 asks for five years, unless the product is expected to be in use for less.',
+    remedy: `licensing product edit ${id} --support-until YYYY-MM`,
+  }),
+  securityKeptBack: (name: string, plans: string, plan: number): DoctorWords => ({
+    what: `Product ${name} has a security release, and these plans keep it from expired licences: ${plans}.`,
+    why: 'Customers whose licence has ended keep a version with the hole. From 11 December 2027, Regulation (EU) 2024/2847 asks for free security updates.',
+    remedy: `licensing plan edit ${plan} --after-expiry security`,
+  }),
   productUnsold: (name: string, id: number, bundles: string, first: number): DoctorWords => ({
     what: `Product ${name} has published versions, and no plan to sell them with${bundles !== '' ? `, nor have the products that include it: ${bundles}` : ''}.`,
     why: 'No licence covers it, so nobody can download it.',

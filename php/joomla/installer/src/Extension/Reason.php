@@ -97,10 +97,12 @@ final class Reason extends CMSPlugin implements SubscriberInterface
         $last = $this->version($answer['entitled_version'] ?? null);
         $latest = $this->version($answer['latest'] ?? null);
         $installed = $this->installedVersion();
+        // A site that has the free security release is not offered what its licence does not cover.
+        $isFix = ($answer['entitled_security'] ?? null) === true;
         $isForIt = $end !== false && $end < time()
             && $last !== '' && $latest !== '' && $installed !== ''
             // Never offer an older version than the installed one.
-            && version_compare($last, $installed, '>') && version_compare($last, $latest, '<');
+            && version_compare($last, $installed, $isFix ? '>=' : '>') && version_compare($last, $latest, '<');
 
         return $isForIt ? $last : '';
     }
@@ -284,14 +286,16 @@ final class Reason extends CMSPlugin implements SubscriberInterface
             $sentences[] = sprintf($this->word('SECURITY'), $latest);
         }
 
+        $isFree = ($answer['entitled_security'] ?? null) === true;
+
         if ($entitled !== '' && $entitled !== $version) {
-            $sentences[] = sprintf($this->word('STILL_COVERED'), $entitled);
+            $sentences[] = sprintf($this->word($isFree ? 'SECURITY_FREE' : 'STILL_COVERED'), $entitled);
         }
 
         $isPage = $this->getApplication()->isClient('administrator');
         $links = [];
 
-        foreach (self::REMEDIES[$code] ?? ['RENEW', 'HELP'] as $name) {
+        foreach (array_merge($isFree ? ['MY_PAGE'] : [], self::REMEDIES[$code] ?? ['RENEW', 'HELP']) as $name) {
             $address = $this->remedyAddress($name, $answer, $isPage);
 
             if ($address !== '') {
@@ -334,6 +338,12 @@ final class Reason extends CMSPlugin implements SubscriberInterface
     {
         if ($name === 'UPDATE_SITES') {
             return $isPage ? 'index.php?option=com_installer&view=updatesites' : '';
+        }
+
+        if ($name === 'MY_PAGE') {
+            $port = (int) Product::PORT === 443 ? '' : ':' . Product::PORT;
+
+            return 'https://' . Product::HOST . $port . preg_replace('#/downloads/\d+$#', '/pages/my', Product::PATH);
         }
 
         $address = $answer[self::ADDRESSES[$name]] ?? null;

@@ -16,6 +16,7 @@ import { findLicense, type License } from '../../src/store/licenses/licenses';
 import { toSqlTime } from '../../src/store/engine/time';
 import { PREFIX, startTestService, type TestService } from '../support/service';
 import { openBrowser } from './support/chromium';
+import { HERO, showHero } from './support/hero';
 import { savePicture } from './support/pictures';
 
 /** `npm run screenshots` takes the pictures of the pages in docs/pictures, light and dark, from the demo's shop. */
@@ -27,11 +28,11 @@ const HOST = 'acme.example';
 /** Long enough for a machine that is busy with other work. */
 const TIMEOUT_MS = 180_000;
 /** Pages that are taller are cut off at these heights. */
-const TALLEST = { 1280: 1100, 360: 1300 };
+const TALLEST = { 1280: 1100, 360: 1300, [HERO.width]: HERO.height };
 
 interface Wanted {
   name: string;
-  width: 1280 | 360;
+  width: 1280 | 360 | typeof HERO.width;
   /** The height at which the page is cut off. */
   height?: number;
   /** Signs in, and goes to the page. */
@@ -62,6 +63,14 @@ const PICTURES: Wanted[] = [
     name: 'licence',
     width: 1280,
     open: (page, shop) => asOperator(`/licenses/${shop.expired.id}`)(page, shop),
+  },
+  {
+    name: 'hero',
+    width: HERO.width,
+    async open(page, shop) {
+      await asOperator(`/licenses/${shop.expired.id}`)(page, shop);
+      await showHero(page);
+    },
   },
   { name: 'licences', width: 1280, open: asOperator('/licenses') },
   { name: 'releases', width: 1280, open: asOperator('/releases?product_id=42') },
@@ -155,6 +164,8 @@ async function take(
 ): Promise<void> {
   const context = await browser.newContext({
     ...{ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light', locale: 'en-GB' },
+    // The pages' policy allows no style inside a page, which the hero picture has.
+    bypassCSP: true,
   });
   const page = await context.newPage();
   page.setDefaultTimeout(TIMEOUT_MS);

@@ -126,7 +126,10 @@ export function reportFailed({ id, failure, failedAt }: Order, { now, onFailed }
 }
 
 export function orderNotFoundError(): OperatorError {
-  return new OperatorError('There is no such order.', { code: 'NOT_FOUND', facts: { reason: 'no-order' } });
+  return new OperatorError('This order does not exist.', {
+    code: 'NOT_FOUND',
+    facts: { reason: 'no-order' },
+  });
 }
 
 const NOBODY: Poster = { owner: null, ownOnly: false };

@@ -76,7 +76,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
       events: [{ event: 'paid', outcomes: [{ action: 'issued' }] }],
     });
     expect(await text('order', 'show', String(order.id))).toMatch(/paid +- +1: issued/);
-    expect(await refused('order', 'show', '99999')).toMatch(/no such order.*"licensing order list"/);
+    expect(await refused('order', 'show', '99999')).toMatch(/order does not exist.*"licensing order list"/);
     expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" is no longer mapped.');
     expect(await refused('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('no such article');
   });
@@ -184,7 +184,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     );
     await post('4001', { event: 'payment_failed', lines: undefined });
     expect(await text('why', id)).toMatch(
-      /paid until \d{4}-\d\d-\d\d, and\s+renews\s+itself,\s+a\s+payment\s+failed on \d{4}/,
+      /paid until \d{4}-\d\d-\d\d, and\s+renews\s+automatically,\s+a\s+payment\s+failed on \d{4}/,
     );
     const told = async () => {
       const { stdout } = await seller.run(['doctor', '--json']);

@@ -242,7 +242,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
 
   it('erases a customer after their e-mail is typed and a recent sign-in, and shows the amount before', async () => {
     const text = textOf((await write.get(`${JANES}/erase`)).html);
-    expect(text).toContain(`Erase the data… of ${JANE}?`);
+    expect(text).toContain(`Erase the data of ${JANE}?`);
     expect(text).toContain('2 licences continue to work without a name.');
     expect(text).toContain('1 request and');
     const wrong = await write.post(`${JANES}/erase`, { confirm: 'john@example.com' });

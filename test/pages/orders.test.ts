@@ -64,7 +64,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     // With `wait`, the page waits for figures that take longer.
     expect(await read('/?wait=1')).not.toMatch(/[Bb]eing counted/);
     const list = await read('/orders');
-    expect(list).toContain('1 order is paid');
+    expect(list).toContain('1 order waits');
     expect(list.indexOf('PRO-1Y')).toBeLessThan(list.indexOf('1002'));
     expect(await read('/orders?state=waiting')).not.toContain('1002');
     expect(await read(`/orders/${order.id}`)).toContain('Article “PRO-1Y” has no plan yet.');
@@ -108,7 +108,7 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     expect(refused.status).toBe(400);
     expect(textOf(refused.html)).toContain('Please type 1 to 40 of a-z');
     await seller.get('/shops/new');
-    expect(textOf((await seller.send('/shops/new', { name: 'fair' })).html)).toContain('Shop fair is there.');
+    expect(textOf((await seller.send('/shops/new', { name: 'fair' })).html)).toContain('Shop fair is added.');
     await seller.get('/shops/fair/edit');
     const rules = { refunded: 'cancel', paid: 'issue', test: '1', test_plan_id: planId };
     const edited = textOf((await seller.send('/shops/fair/edit', rules)).html);
@@ -147,7 +147,9 @@ describe.each(ONE_BACKEND)('the pages of orders, on %s', (_name, settings) => {
     await unpack(file, folder);
 
     expect(textOf(added.html)).toMatch(
-      new RegExp(`The plugin for .* Add a token named ${name} .* System > Install > Extensions .* mapped`),
+      new RegExp(
+        `The plugin for .* Add a token named ${name} .* System > Install > Extensions .* Assign plans`,
+      ),
     );
     expect(german).toMatch(/Das Plugin für .* System > Installieren > Erweiterungen .* kein Geheimnis/);
     expect(added.html).toContain(`/shops/${name}/plugin.zip"`);

@@ -294,7 +294,7 @@ describe('the first steps', () => {
       expect(await one.post('/start/plan', plan)).toMatchObject({ status: 303 });
       const { html } = await one.get('/start');
       expect(html).toContain(`/releases/${draft!.id}/publish`);
-      expect(textOf(html)).toContain('Publish 1.2.0...');
+      expect(textOf(html)).toContain('Publish 1.2.0…');
     } finally {
       await own.stop();
     }

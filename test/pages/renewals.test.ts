@@ -225,7 +225,9 @@ describe('a shop of two products', () => {
     expect(textOf(html)).toContain('Write to 2 addresses');
     expect(html).toContain('>tried@example.com, quiet@example.com</textarea>');
     expect(html).toContain(`/licenses/${licenses.tried}/requests?outcome=LICENSE_EXPIRED"`);
-    expect(tableOf((await pages.get('/not-renewed?month=2026-10')).html, 'Refused')).toHaveLength(2);
+    expect(
+      tableOf((await pages.get('/not-renewed?month=2026-10')).html, 'Latest refusal since the end first'),
+    ).toHaveLength(2);
     expect(textOf((await pages.get('/not-renewed?month=2026-10&product_id=43')).html)).toContain(
       'No licence matches.',
     );
@@ -265,7 +267,7 @@ describe('a shop of two products', () => {
       expect(page).toContain(text);
     expect(page).not.toMatch(/Renew|Due|Lost|licence/);
     const list = textOf((await german.get('/not-renewed')).html);
-    for (const text of ['Nicht verlängert', 'Anschreiben: 2 Adressen', 'hat eine andere gültige Lizenz'])
+    for (const text of ['Nicht verlängert', '2 Adressen anschreiben', 'hat eine andere gültige Lizenz'])
       expect(list).toContain(text);
     expect(list).not.toMatch(/Renew|Write|licence/);
   });

@@ -66,7 +66,7 @@ it('begins with the share of the form, and is raised with the buttons of its pan
   expect(published.html).toContain('1.1.0 is published. 10 % of the sites get it, and the others get 1.0.0.');
   expect(published.html).toContain('10 % of the sites get 1.1.0.');
   expect(published.html).toContain('The others get 1.0.0.');
-  expect(published.html).toContain('Customers then get 1.0.0.');
+  expect(published.html).toContain('Customers download 1.0.0.');
   expect(published.html).not.toContain('Joomla offers no version below a withdrawn one');
   expect(buckets()).toBe(10);
 

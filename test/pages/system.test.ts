@@ -215,7 +215,7 @@ describe('webhooks', () => {
     expect(stopped.text).toContain('The other side answered with an error (410)');
     expect(stopped.html).toContain('&lt;b&gt;Gone &amp; away&lt;/b&gt;');
     expect(stopped.html).not.toContain(secret);
-    expect((await pages.get(`${path}?state=waiting`)).text).toContain('waits license.issued');
+    expect((await pages.get(`${path}?state=waiting`)).text).toContain('license.issued waits');
 
     receiver.answer = undefined;
     expect((await pages.get(`${path}/rotate`)).text).toContain('Make a new secret for CRM?');
@@ -280,7 +280,7 @@ it('The doctor speaks German to a German reader, and English over the API', asyn
   ];
   const german = [
     'Die Datenbank ist SQLite',
-    '2 Ereignisse von cards betreffen Geld',
+    '2 Zahlungen von cards passen zu keiner Bestellung.',
     'Der Mailversand ist nicht eingerichtet, und für Bestellungen von cards',
     'LICENSING_PUBLIC_URL ist nicht gesetzt.',
     'Die Website wurde nicht von außen geprüft.',

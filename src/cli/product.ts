@@ -51,19 +51,26 @@ export function addProductCommands(program: Command): void {
   addSites(product);
 }
 
-function addAdd(product: Command): void {
-  product
-    .command('add')
-    .description('Adds a product. Its id is part of the download address of its updates.')
-    .requiredOption('--name <name>', 'the name that customers see', label)
-    .option('--id <id>', 'an id of your choice; default: the next free one', positiveInteger)
-    .option('--element <element>', "Joomla's name of the extension, such as pkg_example", elementName)
+/** Adds the options that set the further fields of a product. */
+function addOptions(command: Command): Command {
+  return command
     .option('--includes <ids>', INCLUDES_HELP, includesOption)
     .option('--renew-url <url>', RENEW_HELP, addressOrNone)
     .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
     .option('--support-until <month>', UNTIL_HELP, noneOr(month))
     .option('--security-branch <rule>', BRANCH_HELP, parseFieldValue(updateProduct, 'security_branch'))
-    .option('--reminders', REMINDERS_HELP)
+    .option('--reminders', REMINDERS_HELP);
+}
+
+function addAdd(product: Command): void {
+  addOptions(
+    product
+      .command('add')
+      .description('Adds a product. Its id is part of the download address of its updates.')
+      .requiredOption('--name <name>', 'the name that customers see', label)
+      .option('--id <id>', 'an id of your choice; default: the next free one', positiveInteger)
+      .option('--element <element>', "Joomla's name of the extension, such as pkg_example", elementName),
+  )
     .addHelpText(
       'after',
       '\nExamples:\n  licensing product add --name "Example Shop" --id 42 --element pkg_example\n  licensing product add --name "Club membership" --includes 42,43',
@@ -77,18 +84,18 @@ function addAdd(product: Command): void {
 }
 
 function addEdit(product: Command): void {
-  product
-    .command('edit')
-    .description('Changes a product. Files that are already published keep their names.')
-    .argument('<id>', 'product id', positiveInteger)
-    .option('--name <name>', 'the name that customers see', label)
-    .option('--element <element>', "Joomla's name of the extension; an empty text removes it", elementOrNone)
-    .option('--includes <ids>', INCLUDES_HELP, includesOption)
-    .option('--renew-url <url>', RENEW_HELP, addressOrNone)
-    .option('--support-url <url>', SUPPORT_HELP, addressOrNone)
-    .option('--support-until <month>', UNTIL_HELP, noneOr(month))
-    .option('--security-branch <rule>', BRANCH_HELP, parseFieldValue(updateProduct, 'security_branch'))
-    .option('--reminders', REMINDERS_HELP)
+  addOptions(
+    product
+      .command('edit')
+      .description('Changes a product. Files that are already published keep their names.')
+      .argument('<id>', 'product id', positiveInteger)
+      .option('--name <name>', 'the name that customers see', label)
+      .option(
+        '--element <element>',
+        "Joomla's name of the extension; an empty text removes it",
+        elementOrNone,
+      ),
+  )
     .option('--no-reminders', 'stop these mails')
     .addHelpText(
       'after',

@@ -17,7 +17,7 @@ export interface Language {
   longMonth: (date: Date) => string;
   /** `08:12` */
   time: (date: Date, zone: string) => string;
-  /** `today 08:12`, `22 Nov 19:03`, or `22 Nov 2025 19:03` in another year */
+  /** `today, 08:12`, `yesterday, 17:43`, `Wed 09:31` in this week, `12 Nov 19:03`, or `22 Nov 2025 19:03` in another year */
   moment: (date: Date, zone: string, now: Date) => string;
   /** `yesterday`, `in 12 days` or `5 months ago`, by whole days */
   distance: (date: Date, now: Date) => string;
@@ -25,8 +25,10 @@ export interface Language {
   number: (value: number) => string;
   /** `1.8K`, for little space */
   compact: (value: number) => string;
-  /** an amount in minor units, `49.00 EUR`. It has the code of the currency, because a sign may mean several. */
+  /** an amount in minor units, `€49.00`. `CA$` is not `$`: the language's sign means one currency only. */
   money: (amount: number, currency: string) => string;
+  /** a sum of amounts: like `money`, but without decimals if they are zeros, `€4,218` */
+  sum: (amount: number, currency: string) => string;
   /** a plan's duration: `1y` as `1 year` */
   duration: (duration: string) => string;
   /** `12.4 MB` */
@@ -41,7 +43,12 @@ interface Spelling {
   longDay: (parts: Parts) => string;
   /** a day of this year */
   dayOfYear: (parts: Parts) => string;
+  /** `Wed`, from the short name of a day */
+  weekday: (name: string) => string;
   today: string;
+  yesterday: string;
+  /** the text between the name of a day and its time */
+  beforeTime: string;
   units: Record<'y' | 'm' | 'd', [one: string, several: string]>;
 }
 
@@ -51,12 +58,12 @@ const DAYS_OF_MONTH = 365.2425 / 12;
 
 type Parts = Record<'year' | 'month' | 'day' | 'hour' | 'minute', string>;
 
-export function createLanguage({ name, locale, units, today, ...spelling }: Spelling): Language {
+export function createLanguage({ name, locale, units, ...spelling }: Spelling): Language {
   const formats = new Map<string, Intl.DateTimeFormat>();
   let distances: Intl.RelativeTimeFormat | undefined;
   let numbers: Intl.NumberFormat | undefined;
   let compactNumbers: Intl.NumberFormat | undefined;
-  const moneyFormats = new Map<number, Intl.NumberFormat>();
+  const moneyFormats = new Map<string, Intl.NumberFormat>();
   return {
     name,
     day,
@@ -70,6 +77,7 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
     number,
     compact,
     money,
+    sum,
     duration,
     bytes,
   };
@@ -114,7 +122,14 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
   }
 
   function moment(date: Date, zone: string, now: Date): string {
-    if (day(date, zone) === day(now, zone)) return `${today} ${time(date, zone)}`;
+    const [then, present] = [dayNumber(date, zone), dayNumber(now, zone)];
+    if (then === present) return `${spelling.today}${spelling.beforeTime}${time(date, zone)}`;
+    if (then === present - 1) return `${spelling.yesterday}${spelling.beforeTime}${time(date, zone)}`;
+    // A calendar week has each weekday once, so that past and future days differ.
+    if (weekOf(then) === weekOf(present)) {
+      const name = formatOf({ weekday: 'short', timeZone: zone }).format(date);
+      return `${spelling.weekday(name)} ${time(date, zone)}`;
+    }
     const parts = partsOf(date, zone);
     const isThisYear = parts.year === partsOf(now, zone).year;
     return `${isThisYear ? spelling.dayOfYear(parts) : spelling.day(parts)} ${time(date, zone)}`;
@@ -125,6 +140,12 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
     const days = Math.trunc((date.getTime() - now.getTime()) / DAY_MS);
     if (Math.abs(days) < DAYS_IN_WORDS) return distances.format(days, 'day');
     return distances.format(Math.round(days / DAYS_OF_MONTH), 'month');
+  }
+
+  /** Returns the number of a zone's day, from 1 January 1970 on. */
+  function dayNumber(date: Date, zone: string): number {
+    const { year, month: of, day: on } = partsOf(date, zone, { month: 'numeric', day: 'numeric' });
+    return Date.UTC(Number(year), Number(of) - 1, Number(on)) / DAY_MS;
   }
 
   function number(value: number): string {
@@ -143,11 +164,21 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
   }
 
   function money(amount: number, currency: string): string {
+    return moneyWith(minorDigits(currency), amount, currency);
+  }
+
+  function sum(amount: number, currency: string): string {
     const digits = minorDigits(currency);
+    return moneyWith(amount % 10 ** digits === 0 ? 0 : digits, amount, currency);
+  }
+
+  function moneyWith(digits: number, amount: number, currency: string): string {
     const decimals = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-    const format = moneyFormats.get(digits) ?? new Intl.NumberFormat(locale, decimals);
-    moneyFormats.set(digits, format);
-    return `${format.format(amount / 10 ** digits)}\u00A0${currency}`;
+    const key = `${currency} ${digits}`;
+    const format =
+      moneyFormats.get(key) ?? new Intl.NumberFormat(locale, { style: 'currency', currency, ...decimals });
+    moneyFormats.set(key, format);
+    return format.format(amount / 10 ** minorDigits(currency));
   }
 
   function duration(text: string): string {
@@ -166,6 +197,11 @@ export function createLanguage({ name, locale, units, today, ...spelling }: Spel
       maximumFractionDigits: step > 1 ? 1 : 0,
     }).format(value / 1000 ** step);
   }
+}
+
+/** Returns the number of a day's week. Weeks begin on Monday, and 1 January 1970 was a Thursday. */
+function weekOf(day: number): number {
+  return Math.floor((day + 3) / 7);
 }
 
 const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];

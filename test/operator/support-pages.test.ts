@@ -55,9 +55,14 @@ test('days, times and numbers are written the same way on any machine', () => {
   expect(en.longDay(end)).toBe('12 November 2026');
   expect(de.longDay(end)).toBe('12. November 2026');
   const moments = (date: Date) => [en, de].map(({ moment }) => moment(date, ZONE, NOW));
-  expect(moments(at('23T07:12:00'))).toEqual(['today 08:12', 'heute 08:12']);
-  expect(moments(at('22T23:30:00'))).toEqual(['today 00:30', 'heute 00:30']);
-  expect(moments(at('22T18:03:00'))).toEqual(['22 Nov 19:03', '22.11. 19:03']);
+  expect(moments(at('23T07:12:00'))).toEqual(['today, 08:12', 'heute 08:12']);
+  expect(moments(at('22T23:30:00'))).toEqual(['today, 00:30', 'heute 00:30']);
+  expect(moments(at('22T18:03:00'))).toEqual(['yesterday, 19:03', 'gestern 19:03']);
+  expect(moments(at('22T22:59:59'))).toEqual(['yesterday, 23:59', 'gestern 23:59']);
+  expect(moments(at('21T22:59:59'))).toEqual(['21 Nov 23:59', '21.11. 23:59']);
+  expect(moments(at('25T08:31:00'))).toEqual(['Wed 09:31', 'Mi. 09:31']);
+  expect(moments(at('29T22:59:00'))).toEqual(['Sun 23:59', 'So. 23:59']);
+  expect(moments(at('29T23:00:00'))).toEqual(['30 Nov 00:00', '30.11. 00:00']);
   expect(moments(new Date('2025-11-22T18:03:00Z'))).toEqual(['22 Nov 2025 19:03', '22.11.2025 19:03']);
   expect([en.number(1842), de.number(1842)]).toEqual(['1,842', '1.842']);
   expect(en.duration('1y')).toBe('1 year');
@@ -303,7 +308,7 @@ Example Shop Ltd`,
       {
         code: 'ACTIVE_AGAIN',
         worksAgain: at('23T08:06:00'),
-        worksAgainSentence: 'Works again since today 09:06.',
+        worksAgainSentence: 'Works again since today, 09:06.',
         advice: null,
       },
       { worksAgain: at('23T08:06:00') },
@@ -313,8 +318,8 @@ Example Shop Ltd`,
     expect(renewed.en.works).toMatchObject({
       state: 'again',
       updates: {
-        sentence: 'Updates work again since today 09:06.',
-        note: '4 refusals before, the last today 08:12. The customer can try again.',
+        sentence: 'Updates work again since today, 09:06.',
+        note: '4 refusals before, the last today, 08:12. The customer can try again.',
       },
     });
     expect(renewed.en.remedy).toEqual({ remedy: null, others: [] });

@@ -161,12 +161,12 @@ describe('the page of a licence', () => {
     const told = { licenseId: id, productId: 42, site: 'www.example.org', version: '0.9.0' };
     const shown = await get(`/licenses/${id}`);
     expect(shown.text).toContain('In twelve months: downloads 1, refused requests 1.');
-    expect(shown.text).toMatch(/Last seen .* from (?:::ffff:)?127\.0\.0\.1/);
+    expect(shown.text).toMatch(/Last seen .*, from (?:::ffff:)?127\.0\.0\.1/);
     expect(shown.text).toMatch(/Suspended \d+ \w+ \d+ charge-back &lt;b&gt;/);
     expect(shown.html).not.toContain('<b>');
     await recordReportedSites(service.db, [{ ...told, at: new Date(service.clock.now.getTime() + 60_000) }]);
     expect((await get(`/licenses/${id}`)).text).toMatch(
-      /Last seen .* on www\.example\.org, which runs 0\.9\.0\./,
+      /Last seen .*, on www\.example\.org, which runs 0\.9\.0\./,
     );
 
     const other = await service.write.ok(`POST /licenses/${id}/keys`, { label: 'client' }, 201);

@@ -214,7 +214,7 @@ describe('figures that take longer than a moment', () => {
       // The figures of refusals wait for the lock, and the others do not.
       await other.raw(`LOCK TABLES ${table(other, 'refused_counts')} WRITE`);
       const { html: late } = await pages.get('/');
-      expect(textOf(late)).toContain('Some figures are still being calculated. As of today 12:00.');
+      expect(textOf(late)).toContain('Some figures are still being calculated. As of today, 12:00.');
       expect(textOf(late)).not.toContain('Still being calculated.');
       expect(ending(late)).toBe('2');
       expect(textOf((await german.get('/')).html)).toContain(

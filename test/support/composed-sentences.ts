@@ -16,25 +16,29 @@ interface Scenario {
   count: number;
   /** the whole that the count is a part of; 0: unlimited */
   limit: number;
-  isToday: boolean;
+  /** the day of its moments */
+  on: Date;
   /** false: what may be missing is missing */
   isNamed: boolean;
   /** true: its moments are written in ISO 8601 */
   isUtc?: boolean;
 }
 
-const SCENARIOS: Scenario[] = [
-  { count: 0, limit: 5, isToday: false, isNamed: true },
-  { count: 1, limit: 1, isToday: true, isNamed: true },
-  { count: 3, limit: 1, isToday: true, isNamed: true },
-  { count: 3, limit: 0, isToday: false, isNamed: true },
-  { count: 1, limit: 5, isToday: true, isNamed: false },
-  { count: 3, limit: 5, isToday: false, isNamed: false },
-];
-
-const TODAY = new Date('2026-11-24T21:54:00Z');
+/** A Thursday, so that the week has an earlier day than yesterday. */
+const TODAY = new Date('2026-11-26T21:54:00Z');
+const YESTERDAY = new Date('2026-11-25T16:43:00Z');
+const THIS_WEEK = new Date('2026-11-24T08:31:00Z');
 const EARLIER = new Date('2026-11-12T18:03:00Z');
 const ZONE = 'Europe/Berlin';
+
+const SCENARIOS: Scenario[] = [
+  { count: 0, limit: 5, on: EARLIER, isNamed: true },
+  { count: 1, limit: 1, on: TODAY, isNamed: true },
+  { count: 3, limit: 1, on: YESTERDAY, isNamed: true },
+  { count: 3, limit: 0, on: THIS_WEEK, isNamed: true },
+  { count: 1, limit: 5, on: TODAY, isNamed: false },
+  { count: 3, limit: 5, on: EARLIER, isNamed: false },
+];
 
 /** Names of values that are a whole, and another value is its part. */
 const LIMITS = /^(limit|activation_limit|total|all|ended|most|allowed)$/;
@@ -45,7 +49,7 @@ const NUMBERS =
   /^(count|written\w*|shown|number|used|limit|total|times|days|all|more|rows|most|least|downloads|refused|slots|sold|renewed|ended|current|active|free|licenses|sites|messages|mails|waiting|behind|counted|done|percent|share|current|said|problems|factor|plans|first|changes)$/;
 /** Names of texts that are days. */
 const DAYS = /^(day|on|end|until|ends|nextAt|lastDay|asDay|asMonth|today)$/;
-/** Names of texts that are moments, which today are `today 08:12`. */
+/** Names of texts that are moments, which are `today, 08:12` or `Wed 09:31`. */
 const MOMENTS = /^(at|when|since|moment|time|last|seen|lookedAt|retry)$/;
 /** Names of facts that are times in ISO 8601. */
 const TIMES = '_at';
@@ -143,7 +147,7 @@ export function composeAll(language: OperatorLanguage): Composed[] {
     isPart: boolean,
     at: ts.Node,
   ): unknown[] {
-    const { count, limit, isNamed, isToday } = scenario;
+    const { count, limit, isNamed, on } = scenario;
     if (type.isUnion()) {
       const isMissing = (one: ts.Type) => (one.flags & (ts.TypeFlags.Null | ts.TypeFlags.Undefined)) !== 0;
       const missing = type.types.find(isMissing);
@@ -156,7 +160,7 @@ export function composeAll(language: OperatorLanguage): Composed[] {
     if (type.flags & ts.TypeFlags.Number) return [isPart && LIMITS.test(name) ? limit : count];
     if (type.flags & ts.TypeFlags.String) return [textOf(name, scenario, isPart)];
     if (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Never)) return ['?'];
-    if (checker.typeToString(type) === 'Date') return [isToday ? TODAY : EARLIER];
+    if (checker.typeToString(type) === 'Date') return [on];
     if (type.getCallSignatures().length > 0) return [() => '…'];
     if (checker.isArrayType(type)) {
       const [item] = checker.getTypeArguments(type as ts.TypeReference);
@@ -172,16 +176,15 @@ export function composeAll(language: OperatorLanguage): Composed[] {
     );
   }
 
-  function textOf(name: string, { count, limit, isToday, isUtc }: Scenario, isPart: boolean): string {
+  function textOf(name: string, { count, limit, on, isUtc }: Scenario, isPart: boolean): string {
     const { language: written, common } = OPERATORS[language];
-    const date = isToday ? TODAY : EARLIER;
     if (NUMBERS.test(name)) {
       if (!isPart || !LIMITS.test(name)) return written.number(count);
       return limit === 0 && UNLIMITED.test(name) ? common.unlimited : written.number(limit);
     }
-    if (DAYS.test(name)) return written.day(date, ZONE);
-    if (name.endsWith(TIMES) || (isUtc && MOMENTS.test(name))) return date.toISOString();
-    if (MOMENTS.test(name)) return written.moment(date, ZONE, TODAY);
+    if (DAYS.test(name)) return written.day(on, ZONE);
+    if (name.endsWith(TIMES) || (isUtc && MOMENTS.test(name))) return on.toISOString();
+    if (MOMENTS.test(name)) return written.moment(on, ZONE, TODAY);
     return SAMPLES[name] ?? name.toUpperCase();
   }
 }

@@ -19,7 +19,7 @@ const FAULTS: Record<'any' | OperatorLanguage, Record<string, RegExp>> = {
     'no value': /\b(?:undefined|null|NaN)\b|\[object|\(\)|“”|„“/,
   },
   en: {
-    'a preposition before today': /\b(?:on|until the|since the|of the|on the) today\b/,
+    'a preposition before today': /\b(?:on|until the|since the|of the|on the) (?:today|yesterday)\b/,
     'one of many': new RegExp(String.raw`(?<!of )\b1 (?:${MANY})\b`),
     'many of one': new RegExp(String.raw`\b(?:0|[2-9]|\d\d+) (?:${ONE})\b(?! (?:is|number))`),
     'a verb of many': /\b1 \w+ (?:are|were|have|wait|match)\b/,
@@ -27,7 +27,8 @@ const FAULTS: Record<'any' | OperatorLanguage, Record<string, RegExp>> = {
     'unlimited as a number': /\bof unlimited\b/,
   },
   de: {
-    'a preposition before today': /\b(?:am|vom|zum|(?:seit|ab|nach|vor) dem|bis zum|den|dem) heute\b/,
+    'a preposition before today':
+      /\b(?:am|vom|zum|(?:seit|ab|nach|vor) dem|bis zum|den|dem) (?:heute|gestern)\b/,
     'one of many':
       /\b1 (?:Lizenzen|Websites|Plätze\w*|Tage\w*|Downloads|Anfragen|Bestellungen|Kunden|Mails|Zahlungen|Versionen|Geräte|Tarife|Meldungen|Schlüsseln|Updates|Seiten|Ablehnungen|Prozesse|Instanzen|Zeilen|Dateien|Netzen|Produkte|Webhooks|Personen|Einträge|Ereignisse|Shops|Verbindungen)\b/,
     'many of one':
@@ -94,11 +95,13 @@ test.each(OPERATOR_LANGUAGES)('no composed sentence in %s has a fault', (languag
 test('each pattern finds its fault', () => {
   const examples: [OperatorLanguage, string, string][] = [
     ['de', 'Die Kunden wurden am heute 22:54 benachrichtigt.', 'a preposition before today'],
+    ['de', 'Die Kunden wurden am gestern 22:54 benachrichtigt.', 'a preposition before today'],
     ['de', '3 von 1 Platz ist belegt.', 'a verb of one'],
     ['de', 'heute 22:54 aufgegebenDer Mailserver nahm sie nicht an.', 'no space between'],
     ['de', 'unbegrenzt Websites, 1 Jahr', 'unlimited as a number'],
     ['de', 'In zwölf Monaten wurden 1 Lizenzen verkauft.', 'one of many'],
     ['en', 'The customers were told on today 22:54.', 'a preposition before today'],
+    ['en', 'The customers were told on yesterday, 22:54.', 'a preposition before today'],
     ['en', '1 licences were sold.', 'one of many'],
     ['en', '3 site left', 'many of one'],
     ['en', 'Licence the the end', 'a word twice'],

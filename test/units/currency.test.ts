@@ -4,17 +4,31 @@ import { amountsOf, foreignRefunds, type MoneyEvent } from '../../src/store/orde
 import { OPERATORS } from '../../src/texts/operators/languages';
 
 it.each([
-  [4900, 'EUR', '49.00', '49.00 EUR', '49,00 EUR'],
-  [123456, 'HUF', '1234.56', '1,234.56 HUF', '1.234,56 HUF'],
-  [4900, 'JPY', '4900', '4,900 JPY', '4.900 JPY'],
-  [1234567, 'KWD', '1234.567', '1,234.567 KWD', '1.234,567 KWD'],
-  [5, 'USD', '0.05', '0.05 USD', '0,05 USD'],
-  [-5, 'USD', '-0.05', '-0.05 USD', '-0,05 USD'],
-  [0, 'KWD', '0.000', '0.000 KWD', '0,000 KWD'],
+  [4900, 'EUR', '49.00', '€49.00', '49,00 €'],
+  [123456, 'HUF', '1234.56', 'HUF 1,234.56', '1.234,56 HUF'],
+  [4900, 'JPY', '4900', '¥4,900', '4.900 ¥'],
+  [1234567, 'KWD', '1234.567', 'KWD 1,234.567', '1.234,567 KWD'],
+  [5, 'USD', '0.05', '$0.05', '0,05 $'],
+  [-5, 'USD', '-0.05', '-$0.05', '-0,05 $'],
+  [0, 'KWD', '0.000', 'KWD 0.000', '0,000 KWD'],
 ])('%i minor units of %s are %s', (amount, currency, decimal, english, german) => {
   expect(asDecimal(amount, currency)).toBe(decimal);
   const written = (['en', 'de'] as const).map((one) => OPERATORS[one].language.money(amount, currency));
   expect(written.map((text) => text.replace('\u00A0', ' '))).toEqual([english, german]);
+});
+
+it('writes currencies that share a sign apart, and sums without zeros', () => {
+  const [en, de] = [OPERATORS.en.language, OPERATORS.de.language];
+  const codes = ['USD', 'CAD', 'AUD', 'CHF', 'SEK', 'NOK', 'CNY', 'JPY'];
+  for (const { sum } of [en, de])
+    expect(new Set(codes.map((code) => sum(100_000, code).replace(/[\d.,\s]/g, ''))).size).toBe(codes.length);
+  const sums = [421_800, 421_850].flatMap((amount) => [en.sum(amount, 'EUR'), de.sum(amount, 'EUR')]);
+  expect(sums.map((text) => text.replace('\u00A0', ' '))).toEqual([
+    '€4,218',
+    '4.218 €',
+    '€4,218.50',
+    '4.218,50 €',
+  ]);
 });
 
 it('knows the decimals of ISO 4217 for currencies of which Intl has others', () => {

@@ -14,7 +14,7 @@ export interface Format {
   month: (date: Date) => string;
   /** `December 2031` */
   longMonth: (date: Date) => string;
-  /** `today 08:12`, `22 Nov 19:03` in the site's time zone */
+  /** `today, 08:12`, `yesterday, 17:43`, `Wed 09:31`, `12 Nov 19:03` in the site's time zone */
   moment: (date: Date) => string;
   /** `12 Nov 2026 08:12` in the site's time zone */
   exact: (date: Date) => string;
@@ -26,8 +26,10 @@ export interface Format {
   number: (value: number) => string;
   /** `1.8K`, for narrow places */
   compact: (value: number) => string;
-  /** an amount in minor units: `49.00 EUR` */
+  /** an amount in minor units: `€49.00` */
   money: (amount: number, currency: string) => string;
+  /** a sum in minor units: `€4,218` */
+  sum: (amount: number, currency: string) => string;
   /** `12.4 MB` */
   bytes: (value: number) => string;
   /** bytes as LICENSING_UPLOAD_LIMIT counts them, in megabytes of 1,048,576: `256 MB` */

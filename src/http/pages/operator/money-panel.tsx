@@ -4,13 +4,27 @@ import { Panel } from '../kit/panel';
 import { useView } from '../view';
 
 /**
- * Shows payments and refunds by month and currency, with the day from which they are complete. Empty before the first
- * amount.
+ * Shows payments and refunds by month, each currency by itself, with the day from which they are complete. Empty before
+ * the first amount.
  */
 export function MoneyPanel({ money }: { money: MoneyFigures | undefined }) {
   const { t, format } = useView();
   const texts = t.renewals.money;
   if (!money?.since || money.sums.length === 0) return null;
+  const { sums } = money;
+  const monthsOf = (currency: string) => sums.filter((one) => one.currency === currency).length;
+  // The currency of the most months is named first in each month.
+  const ordered = sums.toSorted((a, b) => monthsOf(b.currency) - monthsOf(a.currency));
+  const cell = (of: string, which: 'paid' | 'refunded') => {
+    const some = ordered.filter((one) => one.month === of && one[which] !== 0);
+    const [first = t.common.none, ...others] = some.map((one) => format.sum(one[which], one.currency));
+    return (
+      <>
+        <span class="nowrap">{first}</span>
+        {others.length === 0 ? null : <span class="sub">{texts.also(others.join(', '))}</span>}
+      </>
+    );
+  };
   return (
     <Panel
       id="money"
@@ -20,11 +34,9 @@ export function MoneyPanel({ money }: { money: MoneyFigures | undefined }) {
     >
       <NumberTable
         titles={[texts.paid, texts.refunded]}
-        rows={money.sums.map(({ month, currency, paid, refunded }) => ({
+        rows={[...new Set(sums.map(({ month }) => month))].map((month) => ({
           label: `${format.month(new Date(`${month}-01`))} ${month.slice(0, 4)}`,
-          values: [paid, refunded].map((amount) => (
-            <span class="nowrap">{amount === 0 ? t.common.none : format.money(amount, currency)}</span>
-          )),
+          values: [cell(month, 'paid'), cell(month, 'refunded')],
         }))}
         what={t.renewals.months.month}
         caption={texts.caption}

@@ -11,7 +11,10 @@ export const german = createLanguage({
   day: ({ day, month, year }) => `${day}.${month}.${year}`,
   longDay: ({ day, month, year }) => `${day}. ${month} ${year}`,
   dayOfYear: ({ day, month }) => `${day}.${month}.`,
+  weekday: (name) => `${name}.`,
   today: 'heute',
+  yesterday: 'gestern',
+  beforeTime: ' ',
   units: { y: ['Jahr', 'Jahre'], m: ['Monat', 'Monate'], d: ['Tag', 'Tage'] },
 });
 

@@ -11,7 +11,10 @@ export const english = createLanguage({
   day: ({ day, month, year }) => `${day} ${month} ${year}`,
   longDay: ({ day, month, year }) => `${day} ${month} ${year}`,
   dayOfYear: ({ day, month }) => `${day} ${month}`,
+  weekday: (name) => name,
   today: 'today',
+  yesterday: 'yesterday',
+  beforeTime: ', ',
   units: { y: ['year', 'years'], m: ['month', 'months'], d: ['day', 'days'] },
 });
 

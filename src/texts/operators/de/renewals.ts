@@ -35,6 +35,7 @@ export const renewals: Translated<typeof en> = {
   money: {
     title: 'Bezahlt und erstattet',
     since: (day: string) => `vollständig seit ${day}`,
+    also: (amounts: string) => `und ${amounts}`,
     note: 'Wie die Shops es gemeldet haben, nach Monaten in UTC und ohne Steuern. Das ersetzt keine Buchhaltung.',
     paid: 'Bezahlt',
     refunded: 'Erstattet',

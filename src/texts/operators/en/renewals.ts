@@ -34,6 +34,7 @@ export const renewals = {
   money: {
     title: 'Paid and refunded',
     since: (day: string) => `complete since ${day}`,
+    also: (amounts: string) => `and ${amounts}`,
     note: 'As the shops reported it, by month in UTC and without taxes. It does not replace accounting.',
     paid: 'Paid',
     refunded: 'Refunded',

@@ -67,9 +67,34 @@ export function inWords<Facts extends object>(facts: Facts, language: OperatorLa
     if (name === 'identifier') return inBothForms(value, undefined);
     if (SITES.has(name)) return inBothForms(value, 'domain');
     if (name === 'reason') return reasonInWords(value, OPERATORS[language]);
-    return name === 'actor' ? value.replace(/^(?:operator|token|shop):/, '') : value;
+    return name === 'actor' ? actorInWords(value, OPERATORS[language]) : value;
   });
 }
+
+/** Returns the actor of a change without the prefix that the history stores: `root`, `Stripe`, `the customer`. */
+export function actorInWords(actor: string, { history }: Pick<OperatorTexts, 'history'>): string {
+  const [, kind, name = ''] = /^(\w+):(.+)$/s.exec(actor) ?? [];
+  if (actor === 'orders' || actor === 'operator:first-start') return history.byService;
+  if (actor === 'customer') return history.byCustomer;
+  if (kind === 'customer') return history.bySoftware;
+  if (kind === 'shop') return BRANDS[name] ?? name;
+  return kind !== undefined && PEOPLE.has(kind) ? name : actor;
+}
+
+/** The kinds of actors before the name of an operator. */
+const PEOPLE = new Set(['operator', 'token', 'joomla']);
+/** The spelling of shops that are named like their kind. */
+const BRANDS: Record<string, string> = {
+  hikashop: 'HikaShop',
+  membershippro: 'Membership Pro',
+  j2commerce: 'J2Commerce',
+  stripe: 'Stripe',
+  paddle: 'Paddle',
+  digistore24: 'Digistore24',
+  lemonsqueezy: 'Lemon Squeezy',
+  fastspring: 'FastSpring',
+  woocommerce: 'WooCommerce',
+};
 
 /** Returns a person's reason unchanged, and a text for the event of an order. */
 export function reasonInWords(reason: string, { orders }: Pick<OperatorTexts, 'orders'>): string {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createFormat } from '../../src/http/pages/format';
-import { eventActor, eventSentence } from '../../src/http/pages/operator/event-sentence';
+import { eventSentence } from '../../src/http/pages/operator/event-sentence';
+import { actorInWords } from '../../src/support/sentences';
 import type { EventAction, RecordedEvent } from '../../src/store/events';
 import { CUSTOMERS } from '../../src/texts/customers/languages';
 import { pageTexts } from '../../src/texts/operators/languages';
@@ -145,7 +146,7 @@ test.each<[EventAction, before: Fields, after: Fields, sentence: string]>([
 test.each<[string, Partial<RecordedEvent>, string]>([
   ['once', { times: 1, lastAt: NOW }, 'Site added: a.com'],
   ['counted without a time', { times: 3, lastAt: null }, 'Site added: a.com'],
-  ['several times', { times: 1200, lastAt: NOW }, 'Site added: a.com (1,200 times until today 13:00)'],
+  ['several times', { times: 1200, lastAt: NOW }, 'Site added: a.com (1,200 times until today, 13:00)'],
 ])('repeated: %s', (_, more, sentence) => {
   expect(say(recorded('activate', {}, { identifier: 'a.com' }, more))).toBe(sentence);
 });
@@ -164,12 +165,15 @@ test.each<['en' | 'de', activationType: string]>([
 });
 
 test.each<[actor: string, by: string]>([
-  ['customer', 'customer'],
-  ['customer:192.0.2.1', 'customer’s software'],
+  ['customer', 'the customer'],
+  ['customer:192.0.2.1', 'the customer’s software'],
   ['operator:anna', 'anna'],
-  ['token:webshop', 'webshop'],
-  ['shop:stripe', 'stripe'],
+  ['token:Own shop', 'Own shop'],
+  ['joomla:ann', 'ann'],
+  ['shop:stripe', 'Stripe'],
+  ['shop:fair', 'fair'],
+  ['orders', 'the service'],
   ['system', 'system'],
 ])('by %s', (actor, by) => {
-  expect(eventActor(actor, pageTexts('en'))).toBe(by);
+  expect(actorInWords(actor, pageTexts('en'))).toBe(by);
 });

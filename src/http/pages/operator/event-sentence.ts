@@ -25,13 +25,6 @@ export function eventSentence(event: RecordedEvent, t: Texts, format: Format, wo
   return history.repeated(sentence, format.number(event.times), format.moment(event.lastAt));
 }
 
-/** Returns the actor's name: a word for the customer, otherwise the name without its prefix. */
-export function eventActor(actor: string, { history }: Texts): string {
-  if (actor === 'customer') return history.byCustomer;
-  if (actor.startsWith('customer:')) return history.bySoftware;
-  return actor.replace(/^(?:operator|token|shop):(?=.)/, '');
-}
-
 function changeOf(
   { action, before, after }: RecordedEvent,
   { common, history }: Texts,

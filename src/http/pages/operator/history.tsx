@@ -3,6 +3,7 @@ import { plansOf } from '../../../licensing/catalogue';
 import type { RecordedEvent } from '../../../licensing/license-view';
 import { listEventPage } from '../../../licensing/lists';
 import { requireLicense } from '../../../operations/kit/request-params';
+import { actorInWords } from '../../../support/sentences';
 import { csvRows } from '../csv';
 import { ButtonLink } from '../kit/fields';
 import { LineIcon } from '../kit/icons';
@@ -11,7 +12,7 @@ import { ListPage } from '../kit/list-page';
 import { TimelineItem } from '../kit/timeline';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView } from '../view';
-import { eventActor, eventSentence, type EventWords } from './event-sentence';
+import { eventSentence, type EventWords } from './event-sentence';
 
 /** The audit log of a licence, and one of its events in a timeline. */
 
@@ -54,7 +55,7 @@ async function showHistory(call: OperatorCall): Promise<PageResponse> {
             kind: 'text',
             cell: (event) => eventSentence(event, t, format, words),
           },
-          { title: texts.columns.by, kind: 'long', cell: ({ actor }) => eventActor(actor, t) },
+          { title: texts.columns.by, kind: 'long', cell: ({ actor }) => actorInWords(actor, t) },
         ]}
         paging={{ path, query: { after }, next, limit: LIMIT }}
       />
@@ -71,7 +72,7 @@ async function downloadHistory(call: OperatorCall): Promise<PageResponse> {
       at: event.at.toISOString(),
       times: event.times,
       last_at: event.lastAt?.toISOString(),
-      actor: event.actor,
+      actor: actorInWords(event.actor, t),
       action: event.action,
       sentence: eventSentence(event, t, format, words),
       before: event.before && JSON.stringify(event.before),
@@ -113,7 +114,7 @@ export function EventItem({
       {eventSentence(event, t, format, words)}
       <small>
         {children}
-        {eventActor(event.actor, t)}
+        {actorInWords(event.actor, t)}
       </small>
     </TimelineItem>
   );

@@ -1,7 +1,7 @@
 import { inBothForms } from '../../../licensing/core/identifiers';
 import { readLicenseMonths } from '../../../figures/kept-figures';
 import { findLastSeen } from '../../../support/last-seen';
-import { reasonInWords } from '../../../support/sentences';
+import { actorInWords, reasonInWords } from '../../../support/sentences';
 import { customerDigest } from '../../../licensing/customer-email';
 import { readMetadata } from '../../../licensing/metadata';
 import { plansOf } from '../../../licensing/catalogue';
@@ -25,7 +25,6 @@ import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type View } from '../view';
 import { loadOptional } from '../load-optional';
 import { planDuration } from './catalogue';
-import { eventActor } from './event-sentence';
 import { EventItem } from './history';
 import { licenseActionRoutes } from './license-actions';
 import { UsePanel } from './license-use';
@@ -311,7 +310,7 @@ function stoppedFact({ t, format }: View, stopped: Extras['stopped']) {
     <>
       {format.localDay(stopped.at)}
       {typeof reason === 'string' ? <div>{reasonInWords(reason, t)}</div> : null}
-      <Subtext>{eventActor(stopped.actor, t)}</Subtext>
+      <Subtext>{actorInWords(stopped.actor, t)}</Subtext>
     </>,
   ] as const;
 }

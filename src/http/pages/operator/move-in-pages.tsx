@@ -8,6 +8,7 @@ import type { MovingSource, ReadColumn } from '../../../transfer/moving/source';
 import { importMessageOf, type SkipCode, type KeptCode } from '../../../transfer/moving/import-messages';
 import { SOURCES } from '../../../transfer/moving/sources';
 import type { importOperations } from '../../../operations/imports';
+import { actorInWords } from '../../../support/sentences';
 import type { DataOf } from '../submit';
 import type { FormState } from '../form-state';
 import {
@@ -229,7 +230,7 @@ function Runs({ runs }: { runs: ImportRun[] }) {
           ),
         },
         { title: columns.at, kind: 'time', cell: ({ at }) => format.moment(at) },
-        { title: columns.actor, kind: 'long', cell: ({ actor }) => actor },
+        { title: columns.actor, kind: 'long', cell: ({ actor }) => actorInWords(actor, t) },
         count(columns.added, ({ new: added }) => added),
         count(columns.changed, ({ changed }) => changed),
         count(columns.kept, ({ kept }) => kept),

@@ -2,6 +2,7 @@ import { jsonOf } from '../../../base/json';
 import { addOperator, listOperators, removeOperator, type Operator } from '../../../access/operators';
 import { notFound } from '../../../operations/kit/failures';
 import { readId } from '../../../operations/kit/request-params';
+import { actorInWords } from '../../../support/sentences';
 import { clearSessionCookie } from '../../session-cookies';
 import { csvNameOf, csvOf } from '../csv';
 import { formRoute } from '../form-route';
@@ -55,7 +56,7 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
           { title: columns.email, kind: 'name', cell: ({ email }) => email },
           { title: columns.scope, cell: ({ scope }) => scopes[scope] },
           { title: columns.since, kind: 'time', cell: ({ createdAt }) => format.localDay(createdAt) },
-          { title: columns.by, kind: 'long', cell: ({ createdBy }) => createdBy },
+          { title: columns.by, kind: 'long', cell: ({ createdBy }) => actorInWords(createdBy, t) },
           {
             title: '',
             kind: 'act',
@@ -73,9 +74,10 @@ async function showOperators({ db, settings, view: { t, to, format } }: Operator
 }
 
 async function downloadOperators({ db, view }: OperatorCall): Promise<PageResponse> {
-  const rows = csvOf(await listOperators(db), (operator) =>
-    jsonOf(operator, 'id', 'email', 'scope', 'createdAt', 'createdBy'),
-  );
+  const rows = csvOf(await listOperators(db), (operator) => ({
+    ...jsonOf(operator, 'id', 'email', 'scope', 'createdAt'),
+    created_by: actorInWords(operator.createdBy, view.t),
+  }));
   return { csv: csvNameOf(view.t.system.operators.title), rows };
 }
 

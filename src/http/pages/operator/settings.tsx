@@ -9,6 +9,7 @@ import {
   type SettingGroup,
 } from '../../../settings/names';
 import { HIDDEN_PASSWORD, writeMailUrl } from '../../../mail/settings';
+import { actorInWords } from '../../../support/sentences';
 import { describeStored } from '../../../texts/operators/failures';
 import { mailServerInWords } from '../../../texts/operators/mail-server';
 import { submitOperation, redirectIfDeleted, type DataOf } from '../submit';
@@ -208,10 +209,7 @@ function Shown({ setting }: { setting: Setting }) {
     source === 'environment'
       ? texts.source.environment
       : source === 'stored'
-        ? texts.source.stored(
-            (by ?? '').replace(/^(?:operator|token):/, ''),
-            at === null ? '' : format.moment(new Date(at)),
-          )
+        ? texts.source.stored(actorInWords(by ?? '', t), at === null ? '' : format.moment(new Date(at)))
         : texts.source.default;
   return (
     <>

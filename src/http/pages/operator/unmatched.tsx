@@ -10,6 +10,7 @@ import {
   unmatchedJson,
   type UnmatchedView,
 } from '../../../orders/unmatched-views';
+import { actorInWords } from '../../../support/sentences';
 import { submitOperation, nonEmptyFields } from '../submit';
 import { csvNameOf, csvRows } from '../csv';
 import { formRoute } from '../form-route';
@@ -112,7 +113,7 @@ function downloadList({ db, query, view }: OperatorCall): PageResponse {
   const shop = query.get('shop') ?? undefined;
   const rows = csvRows(
     (after) => listUnmatchedPage(db, { shop }, { after, limit: CSV_PAGE }),
-    (one) => unmatchedJson(one),
+    (one) => ({ ...unmatchedJson(one), acted_by: one.actedBy && actorInWords(one.actedBy, view.t) }),
   );
   return { csv: csvNameOf(view.t.orders.unmatched.title), rows };
 }

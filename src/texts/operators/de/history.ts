@@ -6,11 +6,12 @@ import type { Translated } from '../../translated';
 
 export const history: Translated<typeof en> = {
   title: 'Verlauf',
-  columns: { when: 'Wann', what: 'Was', by: 'Durch' },
+  columns: { when: 'Wann', what: 'Was', by: 'Wer' },
   caption: 'Neueste zuerst.',
   none: 'Bisher wurde nichts geändert.',
-  bySoftware: 'Software des Kunden',
-  byCustomer: 'Kunde',
+  bySoftware: 'die Software des Kunden',
+  byCustomer: 'der Kunde',
+  byService: 'der Dienst',
   issued: (order) => `Ausgestellt${order && `, ${order}`}`,
   imported: (order) => `Importiert${order && `, ${order}`}`,
   importChanged: 'Durch einen Import geändert',

@@ -32,7 +32,7 @@ export const moveIn: Translated<typeof en> = {
   runColumns: {
     from: 'Von',
     at: 'Wann',
-    actor: 'Durch',
+    actor: 'Wer',
     added: 'Neu',
     changed: 'Geändert',
     kept: 'Behalten',

@@ -15,6 +15,7 @@ import type {
 } from '../../../support/finding-model';
 import { isOfDownload, type SupportTexts } from '../support';
 import { failures } from './failures';
+import { history } from './history';
 import { settings } from './settings';
 import { countOf } from '../../../base/count-of';
 
@@ -379,7 +380,7 @@ function refusals({
 function stopped({ stopped_at, actor, reason }: StateFacts['SUSPENDED']): string {
   return stopped_at === null
     ? ''
-    : ` am ${day(stopped_at)} von ${actor ?? ''}${reason === null ? '' : ` („${reason}“)`}`;
+    : ` am ${day(stopped_at)} von ${actor === history.byService ? 'dem Dienst' : (actor ?? '')}${reason === null ? '' : ` („${reason}“)`}`;
 }
 
 function end({ expired_at, ...facts }: StateFacts['SUSPENDED']): string {

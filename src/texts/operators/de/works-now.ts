@@ -23,7 +23,7 @@ export const worksNow: Translated<typeof en> = {
       ? 'Seitdem wurde kein Update abgelehnt.'
       : `Seitdem ${count === 1 ? 'wurde 1 Update' : `wurden ${isMore ? 'mindestens ' : ''}${written} Updates`} abgelehnt.`,
   stopped: (day, actor, reason) =>
-    `Seit dem ${day}${actor === null ? '' : `, durch ${actor}`}${reason === null ? '' : `: „${reason}“`}${endsSentence(reason) ? '' : '.'}`,
+    `Seit dem ${day}${actor === null ? '' : ` (${actor})`}${reason === null ? '' : `: „${reason}“`}${endsSentence(reason) ? '' : '.'}`,
   updatesAgain: (since) => `Updates funktionieren seit ${since} wieder.`,
   refusedBefore: (count, written, last) =>
     count === 1

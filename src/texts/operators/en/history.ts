@@ -9,8 +9,9 @@ export const history = {
   caption: 'Newest first.',
   none: 'Nothing has been changed yet.',
   /** the customer's Joomla or program, unlike a change on the customer's page */
-  bySoftware: 'customer’s software',
-  byCustomer: 'customer',
+  bySoftware: 'the customer’s software',
+  byCustomer: 'the customer',
+  byService: 'the service',
   issued: (order: string) => `Issued${order && `, ${order}`}`,
   imported: (order: string) => `Imported${order && `, ${order}`}`,
   importChanged: 'Changed by an import',

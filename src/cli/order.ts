@@ -105,7 +105,7 @@ function addList(order: Command): void {
     .description('Lists orders, newest first, a page at a time.')
     .option('--shop <name>', 'only of this shop')
     .option('--order <number>', 'only orders with this number in the shop', label)
-    .option('--waiting', 'only orders that wait, for example until an article is mapped')
+    .option('--waiting', 'only orders that wait, for example until an article has a plan')
     .option('--without-address', 'only paid orders without an e-mail address, whose keys could not be mailed')
     .option('--limit <n>', 'how many to list', upTo(500), 100)
     .option('--after <cursor>', 'the cursor of the next page, which is printed at the end of this one')
@@ -159,9 +159,7 @@ function waitsOf({ lines, state, failure, retry_at: retry }: Order): string | nu
   if (state === 'failed') return `${failure ?? ''}, next attempt at ${retry ?? ''}`;
   if (failure === 'too_many') return 'more than 100 lines: licensing order confirm ID';
   const waits = lines.flatMap(({ waits_for: what, sku }) =>
-    what === null
-      ? []
-      : [what === 'not_mapped' ? `${sku ?? ''} is not mapped` : describeWait(failures, what)],
+    what === null ? [] : [what === 'not_mapped' ? `${sku ?? ''} has no plan` : describeWait(failures, what)],
   );
   return [...new Set(waits)].join(', ') || null;
 }

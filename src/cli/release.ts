@@ -88,7 +88,7 @@ function addPublish(release: Command): void {
     .option('--new-update-server', NEW_UPDATE_SERVER)
     .option('--unchecked', UNCHECKED)
     .addOption(
-      new Option('--rollout <percent>', 'offer it to this share of the addresses first, in percent')
+      new Option('--rollout <percent>', 'offer it to this share of the sites first, in percent')
         .argParser(percent)
         .conflicts('draft'),
     )
@@ -204,7 +204,7 @@ function addRollout(release: Command): void {
   release
     .command('rollout')
     .description(
-      'Offers a published version to a share of the addresses; 100 offers it to all. Raising the share never takes the version away from a site. To stop a rollout, withdraw the version. nginx needs no change.',
+      'Offers a published version to a share of the sites; 100 offers it to all. Raising the share never takes the version away from a site. To stop a rollout, withdraw the version. nginx needs no change.',
     )
     .requiredOption('--product <id>', 'product id', positiveInteger)
     .requiredOption('--version <version>', 'the version')
@@ -232,7 +232,7 @@ function addRollout(release: Command): void {
 }
 
 function describeShare(percent: number): string {
-  return percent === 100 ? 'everybody' : `${percent} % of the addresses`;
+  return percent === 100 ? 'everybody' : `${percent} % of the sites`;
 }
 
 function percent(text: string): number {

@@ -331,7 +331,7 @@ function addMap(shop: Command): void {
           const plan = await requirePlanNamed(db, given.plan ?? '');
           const body = { sku, plan_id: plan.id, quantity: given.quantity };
           const mapped = await operate(session, shopOperations.mapShopSku, { path: { name }, body });
-          output.print(mapped, `"${mapped.sku}" is mapped to plan ${plan.id}, ${plan.name}.`);
+          output.print(mapped, `"${mapped.sku}" has plan ${plan.id}, ${plan.name}.`);
           if (mapped.ran.done + mapped.ran.waiting + mapped.ran.failed > 0) output.note(ranText(mapped.ran));
         }),
     );
@@ -345,7 +345,7 @@ async function printMap(session: Session, name: string): Promise<void> {
     formatTable(
       ['SKU', 'PLAN', 'NAME', 'QUANTITY'],
       entries.map(({ sku, plan_id: plan, quantity: what }) => [sku, plan, names.get(plan) ?? null, what]),
-      `No article of ${name} is mapped.`,
+      `No article of ${name} has a plan.`,
     ),
   );
 }
@@ -369,14 +369,14 @@ function ranText({ done, waiting, failed, orders }: DataOf<typeof shopOperations
 function addUnmap(shop: Command): void {
   shop
     .command('unmap')
-    .description('Removes an article from the map. Its licences stay, and its next orders wait.')
+    .description('Removes the plans of an article. Its licences stay, and its next orders wait.')
     .argument('<shop>', 'the shop')
     .argument('<sku>', 'the article')
     .addHelpText('after', '\nExample:\n  licensing shop unmap hikashop PRO-1Y')
     .action((name: string, sku: string, _options: object, command: Command) =>
       withSession(command, async (session) => {
         const unmapped = await operate(session, shopOperations.unmapShopSku, { path: { name, sku } });
-        session.output.print(unmapped, `"${sku}" is no longer mapped.`);
+        session.output.print(unmapped, `"${sku}" no longer has a plan.`);
       }),
     );
 }

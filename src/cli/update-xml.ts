@@ -291,7 +291,7 @@ export function writtenJson({ out, updates, heldBack, rollouts }: WrittenXml) {
 
 export function describeWritten({ out, url, updates, rollouts }: WrittenXml): string {
   const offers = updates.map(({ version, tag }) => `${version} (${tag})`).join(', ') || 'nothing';
-  const staged = rollouts.map(({ version, percent }) => `, and ${version} to ${percent} % of the addresses`);
+  const staged = rollouts.map(({ version, percent }) => `, and ${version} to ${percent} % of the sites`);
   return `${out} offers ${offers}${staged.join('')}.${url === null ? '' : ` Its address: ${url}`}`;
 }
 

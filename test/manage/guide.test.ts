@@ -100,7 +100,7 @@ test('the page on shops does what it says', async () => {
   const [added, given, messages, adopted, crm, stripe, ...receivers] = receiving;
   const lineOf = (answer = '') => (JSON.parse(answer) as { data: { lines: object[] } }).data.lines[0];
   expect(lineOf(first)).toMatchObject({ action: 'waiting', reason: 'not_mapped', licenses: [] });
-  expect(mapped).toContain('"PRO-1Y" is mapped to plan 1');
+  expect(mapped).toContain('"PRO-1Y" has plan 1');
   // A second later it is another event, and the licence exists already. The same event would answer "issued".
   expect(lineOf(again)).toMatchObject({
     action: expect.stringMatching(/^(issued|none)$/),

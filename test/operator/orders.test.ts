@@ -56,9 +56,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
   it('list waiting orders, map their article, and show the order', async () => {
     expect(await text('order', 'list')).toBe('No orders.\n');
     const { order } = await post('1001');
-    expect(await text('order', 'list', '--waiting')).toMatch(
-      /hikashop +1001 +waiting .*PRO 1Y is not mapped/s,
-    );
+    expect(await text('order', 'list', '--waiting')).toMatch(/hikashop +1001 +waiting .*PRO 1Y has no plan/s);
     expect(await seller.json(['shop', 'list'])).toMatchObject([
       { name: 'hikashop', kind: 'api', waiting: 1 },
     ]);
@@ -77,7 +75,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
     });
     expect(await text('order', 'show', String(order.id))).toMatch(/paid +- +1: issued/);
     expect(await refused('order', 'show', '99999')).toMatch(/order does not exist.*"licensing order list"/);
-    expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" is no longer mapped.');
+    expect(await text('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('"PRO 1Y" no longer has a plan.');
     expect(await refused('shop', 'unmap', 'hikashop', 'PRO 1Y')).toContain('no such article');
   });
 
@@ -157,7 +155,7 @@ describe.each(BACKENDS)('shops and orders by the command, on %s', (_name, backen
       return findings.filter(({ code }) => ['ORDERS_WAIT', 'SHOPS_SILENT'].includes(code));
     };
     expect(await doctor()).toMatchObject([
-      { code: 'ORDERS_WAIT', what: expect.stringContaining('Not mapped: "PRO 1Y" of pages.') },
+      { code: 'ORDERS_WAIT', what: expect.stringContaining('Without a plan: "PRO 1Y" of pages.') },
     ]);
     await service
       .db(table(service.db, 'shops'))

@@ -100,7 +100,7 @@ export const csv: OperatorTexts['csv'] = {
     retired_at: 'Ausgemustert',
     retry_at: 'Nächster Versuch',
     revision: 'Revision',
-    rollout: 'Anteil der Adressen in %',
+    rollout: 'Anteil der Websites in %',
     scope: 'Darf',
     security: 'Sicherheitsversion',
     security_branch: 'Zweig für Sicherheitsupdates',

@@ -102,7 +102,7 @@ export const csv = {
     retired_at: 'Retired',
     retry_at: 'Next attempt',
     revision: 'Revision',
-    rollout: 'Share of the addresses in %',
+    rollout: 'Share of the sites in %',
     scope: 'May',
     security: 'Security release',
     security_branch: 'Branch for security updates',

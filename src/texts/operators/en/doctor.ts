@@ -413,7 +413,7 @@ export const doctor = {
     remedy: `They are tried again by themselves, the first at ${orders[0]?.retryAt ?? ''}; "licensing shop run SHOP" tries at once. If they keep failing, please report it with the reason.`,
   }),
   ordersWait: (count: number, shops: string, unmapped: UnmappedArticle[]): DoctorWords => ({
-    what: `${countOf(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Not mapped: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
+    what: `${countOf(count, 'order waits', 'orders wait')}, of ${shops}.${unmapped.length === 0 ? '' : ` Without a plan: ${unmapped.map(({ shop, sku }) => `"${sku}" of ${shop}`).join(', ')}.`}`,
     why: 'Customers paid, and have no licence.',
     remedy:
       unmapped.length === 0
@@ -681,7 +681,7 @@ export const doctor = {
     waiting: number,
     isMore: boolean,
   ): DoctorWords => ({
-    what: `${name} was stopped on ${since}: ${isGone ? 'it answered 410 Gone' : 'it failed for days'}.`,
+    what: `${name} was switched off on ${since}: ${isGone ? 'it answered 410 Gone' : 'it failed for days'}.`,
     why: `It is no longer notified. Waiting deliveries: ${waiting}${isMore ? ' or more' : ''}.`,
     remedy: `"licensing webhook deliveries ${id} --waiting" shows the answers; then: licensing webhook enable ${id}`,
   }),

@@ -127,7 +127,7 @@ async function showOrder(call: OperatorCall): Promise<PageResponse> {
                       ],
                   ...amountFacts(call.view, amounts),
                   [texts.owner, order.owner ?? order.shop],
-                  [texts.posted, format.exact(order.createdAt)],
+                  [texts.posted, format.moment(order.createdAt)],
                   [t.orders.columns.id, String(order.id)],
                 ]}
               />
@@ -361,7 +361,7 @@ function Events({ events }: { events: ReadEvent[] }) {
         {events.map((event) => (
           <TimelineItem
             icon={<LineIcon name="shopping-bag" />}
-            when={<time datetime={event.at.toISOString()}>{format.exact(event.at)}</time>}
+            when={<time datetime={event.at.toISOString()}>{format.moment(event.at)}</time>}
           >
             <strong>{names[event.event] ?? event.event}</strong> {moneyText(event)}
             {outcomesOf(event).map(({ line, action, reason }) => (

@@ -61,6 +61,7 @@ const NEVER: [path: RegExp, fault: string, why: string][] = [
   [/^support\.findings\.SEVERAL_LICENSES$/, 'a verb of many', 'said of two or more'],
   [/^remedy\.(button|label)$/, 'one of many', 'one slot more than two sites are offered at the least'],
   [/^doctor\.redisPerInstance\./, 'one of many', 'said of two instances or more'],
+  [/^customers\.one\.allEntries$/, 'one of many', 'said of more entries than the page shows'],
   [/^releases\.security\.behindOf$/, 'one of many', '“1 von 1 Websites” is right'],
   [/^support\.now\.newSite$/, 'a verb of many', 'one free slot is one at the least'],
   [/^doctor\.workWaits\.what$/, 'two spaces', 'mails or webhooks wait, or both'],

@@ -341,7 +341,7 @@ Example Shop Ltd`,
     });
     expect(found.suspend?.en.reply.body).toContain('has been paused since 19 November 2026');
     expect(found.suspend?.en.works.updates.note).toBe(
-      'Since 19 Nov 2026, by joomla:admin. Joomla tells the customer only “Error connecting to the server: 403”. 1 update refused since.',
+      'Since 19 Nov 2026, by admin. Joomla tells the customer only “Error connecting to the server: 403”. 1 update refused since.',
     );
     expect(found.revoke?.en.remedy.remedy?.type).toBe('issue');
     expect(found.revoke?.en.reply.case).toBe('revoked');

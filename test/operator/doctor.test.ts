@@ -573,7 +573,7 @@ test('webhooks: none, a stopped one, another key secret, and none', async () => 
   const keySecret = Buffer.from(SECRET, 'base64');
   const webhooks = { keySecret, webhookNetworks: [] };
   const { webhook } = await addWebhook(db, fields, { actor: 'operator:root', now: new Date() }, webhooks);
-  expectFinding(await doctor(settings), 'WEBHOOKS', 'ok', 'Webhooks go to 1 receiver.');
+  expectFinding(await doctor(settings), 'WEBHOOKS', 'ok', 'Webhooks go to 1 address.');
   await setWebhook(db, webhook.id, disabledNow('gone', new Date()));
   const stopped = await doctor(settings);
   expectFinding(stopped, 'WEBHOOK_STOPPED', 'warning', /^Webhook 1 \(93\.184\.215\.14\).*410 Gone/);

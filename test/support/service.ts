@@ -184,9 +184,10 @@ async function loadMariaDb(db: Db, database: MysqlSettings, folder: string): Pro
   await connection.end();
 }
 
-/** Returns all rows of a table by id. */
-export function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
-  return db(table(db, name) as string).orderBy('id');
+/** Returns all rows of a table by id, without the mark that a job sets some time later, when it adds a row to the sums. */
+export async function rows<T = Record<string, unknown>>(db: Db, name: TableName): Promise<T[]> {
+  const found = await db<Record<string, unknown>>(table(db, name) as string).orderBy('id');
+  return found.map(({ unsummed: _unsummed, ...row }) => row as T);
 }
 
 /** Returns a licence's row, with the columns of its main key. */

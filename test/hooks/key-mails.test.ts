@@ -227,7 +227,7 @@ describe.each(ONE_BACKEND)("an order's keys by mail, on %s", (_, settings) => {
     await eventually(() => expect(to('shown@example.com')).toHaveLength(2));
     const elsewhere = await seller.post(`/orders/${order.id}/mails`, { back: '//evil.example' });
     expect(elsewhere.location?.replace(/\?.*/, '')).toBe(`/orders/${order.id}`);
-    expect(await read('/mails')).toContain(`Keys of an order shown@example.com Order ${order.id}`);
+    expect(await read('/mails')).toContain(`Keys of an order shown@example.com sent Order ${order.id}`);
 
     // Licences that an upgrade adds have a mail of their own. The first licence's page shows the first mail.
     const more = { lines: [{ line: '1', quantity: 3 }], event: 'upgraded' };

@@ -33,7 +33,7 @@ export function addSbom(release: Command): void {
     .requiredOption('--version <version>', 'the version')
     .option('--out <file>', 'the file to write; by default, and for -, standard output', fileName)
     .addOption(
-      new Option('--file <json>', 'store this SBOM: CycloneDX 1.4 or a later 1.x, or SPDX 2.3, as JSON')
+      new Option('--file <file>', 'store this SBOM: CycloneDX 1.4 or a later 1.x, or SPDX 2.3, as JSON')
         .argParser(fileName)
         .conflicts('out'),
     )

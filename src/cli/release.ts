@@ -94,7 +94,7 @@ function addPublish(release: Command): void {
     )
     .option('--security', SECURITY)
     .option(
-      '--sbom <json>',
+      '--sbom <file>',
       'its SBOM (CycloneDX 1.4 or a later 1.x, or SPDX 2.3); without it, one is generated from the lock files in the package',
       fileName,
     )

@@ -272,7 +272,6 @@ export const releaseOperations = {
   putReleaseSbom: put(
     '/releases/{id}/sbom',
     {
-      needsNoRecentSignIn: true,
       summary: "Set a version's SBOM",
       description:
         'The body is the file: JSON of CycloneDX 1.4 or a later 1.x, or of SPDX 2.3. It replaces an earlier one.',

@@ -114,6 +114,7 @@ async function lines(): Promise<{ covers: string[]; line: string[]; says?: RegEx
   const changes = inClosed('changes.txt', 'Faster');
   const secret = inClosed('secret', 'whsec_51a963295692389b51a963295692389b');
   const apiKey = inClosed('api-key', 'rk_live_51a963295692389b51a963295692389b');
+  const sbom = inClosed('sbom.json', '{"bomFormat":"CycloneDX","specVersion":"1.6","version":1}');
   const of42 = ['--product', '42'];
   const xml = inClosed('pkg_example.xml');
   return [
@@ -121,15 +122,26 @@ async function lines(): Promise<{ covers: string[]; line: string[]; says?: RegEx
     { covers: ['apache --out'], line: ['apache', '--out', inClosed('apache')] },
     { covers: ['php --out'], line: ['php', '--namespace', 'Acme\\Licensing', '--out', inClosed('php')] },
     {
-      covers: ['release publish --file', 'release publish --changelog-file', 'release publish --write-xml'],
+      covers: [
+        ...['release publish --file', 'release publish --changelog-file', 'release publish --write-xml'],
+        'release publish --sbom',
+      ],
       line: [
         ...['release', 'publish', ...of42, '--version', '1.0.0', '--unchecked', '--file', zip],
-        ...['--changelog-file', changes, '--write-xml', xml],
+        ...['--changelog-file', changes, '--write-xml', xml, '--sbom', sbom],
       ],
     },
     {
       covers: ['release edit --changelog-file'],
       line: ['release', 'edit', ...of42, '--version', '1.0.0', '--changelog-file', changes],
+    },
+    {
+      covers: ['release sbom --file'],
+      line: ['release', 'sbom', ...of42, '--version', '1.0.0', '--file', sbom],
+    },
+    {
+      covers: ['release sbom --out'],
+      line: ['release', 'sbom', ...of42, '--version', '1.0.0', '--out', inClosed('written.json')],
     },
     { covers: ['update-xml write --out'], line: ['update-xml', 'write', ...of42, '--out', xml] },
     { covers: ['update-xml lint <file-or-url>'], line: ['update-xml', 'lint', xml] },

@@ -176,6 +176,7 @@ describe.each(ONE_KIND)('on %s', (kind) => {
               name: 'Example Shop',
               renewUrl: null,
               supportUrl: null,
+              supportUntil: null,
               latest: '2.1.0',
               more: false,
             },

@@ -153,14 +153,14 @@ describe('over HTTP', () => {
     const list = await client.get('/signing-keys');
     expect(list.html).toMatch(/compromised[^]*2026-2/);
     await client.get('/signing-keys/new');
-    expect((await client.send('/signing-keys/new')).html).toContain('Signing key 2026-3 is there.');
+    expect((await client.send('/signing-keys/new')).html).toContain('Signing key 2026-3 is added.');
     const ask = await client.get('/signing-keys/2026-2/retire');
     expect(ask.html).toContain('Retire signing key 2026-2?');
     expect((await client.send('/signing-keys/2026-2/retire', { compromised: '1' })).html).toContain(
       'Signing key 2026-2 is retired.',
     );
     const only = await client.get('/signing-keys/2026-3/retire');
-    expect(only.html).toContain('Make the next one first.');
+    expect(only.html).toContain('Add the next one first.');
     expect((await client.post('/signing-keys/2026-3/retire')).status).toBe(409);
     expect((await client.get('/signing-keys/1999-1/retire')).status).toBe(404);
     const reader = await pagesClient(service, { scope: 'read', language: 'de' });

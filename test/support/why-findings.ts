@@ -32,6 +32,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       license_id: 0,
       product: 'Example Shop',
       plan: 'Developer',
+      all_returned: false,
       expires_at: 'TIME',
       payment_failed_at: null,
       refused_since: 0,

@@ -22,7 +22,6 @@ import {
 export const releaseSbomRoutes: Route<OperatorCall>[] = [
   { path: '/releases/:id/sbom.json', get: giveSbom },
   formRoute('/releases/:id/sbom', {
-    needsNoRecentSignIn: true,
     upload: true,
     find: requireReleaseInPath,
     show: showSbom,

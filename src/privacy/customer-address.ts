@@ -6,7 +6,15 @@ import { parseEventJson } from '../store/events';
 import type { Row, SqlValue } from '../store/export';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import { findOrderIdsOf } from '../store/orders/orders';
-import { findTextRows, idRange, TEXT_COLUMNS, type Only, type TextTable } from '../store/personal-data';
+import {
+  findTextKeys,
+  findTextRows,
+  idRange,
+  TEXT_COLUMNS,
+  type Only,
+  type TextSearch,
+  type TextTable,
+} from '../store/personal-data';
 import { likePattern } from '../store/engine/statements';
 
 /** The number of rows that are read at once. */
@@ -67,9 +75,10 @@ async function otherAddresses(db: Db, addresses: string[], patterns: string[]): 
     if (contains && !addresses.includes(other) && /^[^\s@<>()",;:]+@[^\s@<>()",;:]+$/.test(other))
       others.add(other);
   };
-  for await (const row of textRows(db, 'licenses', patterns)) look(row.customer);
-  for await (const row of textRows(db, 'customers', patterns)) look(row.address);
-  for await (const { row, license } of withLicenses(db, textRows(db, 'activations', patterns)))
+  for await (const row of textRows(db, 'licenses', patterns, { columns: ['customer'] })) look(row.customer);
+  for await (const row of textRows(db, 'customers', patterns, { columns: ['address'] })) look(row.address);
+  const seats = textRows(db, 'activations', patterns, { columns: ['identifier'] });
+  for await (const { row, license } of withLicenses(db, seats))
     if (license?.plan.activationType === 'seat') look(row.identifier);
   return others;
 }
@@ -128,6 +137,7 @@ async function movesNaming(db: Db, address: string): Promise<Move[]> {
     db,
     'events',
     spellings(address).map(likePattern),
+    { columns: ['before_json', 'after_json'] },
   )) {
     if (action !== 'set-customer') continue;
     const from = parseEventJson(before_json as string | null)?.customer;
@@ -145,7 +155,7 @@ export async function* rowsNaming(
   only?: Only,
   after?: number,
 ): AsyncGenerator<Row> {
-  for await (const row of textRows(db, name, customer.patterns, only, after))
+  for await (const row of textRows(db, name, customer.patterns, { only, after }))
     if (TEXT_COLUMNS[name].some((column) => customer.isIn(row[column]))) yield row;
 }
 
@@ -153,16 +163,20 @@ async function* textRows(
   db: Db,
   name: TextTable,
   patterns: string[],
-  only?: Only,
-  from = 0,
+  search: TextSearch & { after?: number | undefined } = {},
 ): AsyncGenerator<Row> {
-  if (only) {
-    yield* matchingRows(db, name, patterns, { after: from }, only);
+  const { after: from = 0 } = search;
+  if (search.only) {
+    yield* matchingRows(db, name, patterns, { after: from }, search);
+    return;
+  }
+  if (name === 'license_keys') {
+    yield* await findTextKeys(db, patterns);
     return;
   }
   const { first, last } = (await idRange(db, name)) ?? { first: 1, last: 0 };
   for (let after = Math.max(from, first - 1); after < last; after += SCAN_BATCH_SIZE)
-    yield* matchingRows(db, name, patterns, { after, upTo: after + SCAN_BATCH_SIZE });
+    yield* matchingRows(db, name, patterns, { after, upTo: after + SCAN_BATCH_SIZE }, search);
 }
 
 async function* matchingRows(
@@ -170,10 +184,10 @@ async function* matchingRows(
   name: TextTable,
   patterns: string[],
   ids: { after: number; upTo?: number },
-  only?: Only,
+  search: TextSearch,
 ): AsyncGenerator<Row> {
   for (let { after } = ids; ;) {
-    const rows = await findTextRows(db, name, patterns, { ...ids, after }, PAGE, only);
+    const rows = await findTextRows(db, name, patterns, { ...ids, after }, PAGE, search);
     yield* rows;
     if (rows.length < PAGE) return;
     after = rows.at(-1)?.id as number;

@@ -7,6 +7,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { enqueueErasureWebhook, recordEvents, type WebhookData } from '../licensing/webhook-events';
 import { MAX_IDENTIFIER_LENGTH, MAX_LABEL_LENGTH } from '../licensing/core/columns';
 import type { Db, Transaction } from '../store/engine/database';
+import { lastAccessId } from '../store/access-log';
 import { deleteProfile, findProfile } from '../store/customer-profiles';
 import { listDeliveriesOfLicenses, setDeliveryTexts } from '../store/deliveries';
 import type { Row, SqlValue } from '../store/export';
@@ -51,6 +52,12 @@ export interface Erased {
 /** The maximum number of rounds. Each round erases what was written during the one before. */
 const MAX_ROUNDS = 5;
 
+/**
+ * The number of the latest rows of the access log that every round searches, because an earlier id may be committed later.
+ * The older rows get no further text, unlike the history's.
+ */
+const LATE_ACCESSES = 20_000;
+
 /** The licences in one transaction, which blocks their clients for about 0.1 s. */
 const BATCH_SIZE = 100;
 
@@ -70,13 +77,16 @@ export async function eraseCustomer(
   // Find the former addresses now, because the first round erases the history that contains them.
   const { own, passedOn } = await findFormer(db, address);
   const before = passedOn.length === 0 ? undefined : await matchAddresses(db, passedOn);
+  let searched = 0;
   for (let round = 0; round < MAX_ROUNDS; round++) {
+    const last = await lastAccessId(db);
     const customer = await matchAddresses(db, [address, ...own]);
     // Erase from licences last: after an interruption, their history is needed to find the former addresses again.
     const elsewhere = await eraseElsewhere(db, customer);
     if (elsewhere > 0) await inTransaction(db, (trx) => announceErasures(trx, customer, context.now));
     erased.rows += elsewhere;
-    const ids = await licensesNaming(db, customer);
+    const ids = await licensesNaming(db, customer, { access_log: searched });
+    searched = last - LATE_ACCESSES;
     let done = 0;
     for (const some of chunksOf(ids, BATCH_SIZE)) {
       erased.rows += await inTransaction(db, (trx) =>
@@ -130,11 +140,16 @@ export async function countErasure(db: Db, text: string): Promise<ErasureCounts>
   return { licenses: own.length, ...counts };
 }
 
-async function licensesNaming(db: Db, customer: CustomerAddress): Promise<number[]> {
+/** @param after ids of tables that an earlier round has searched */
+async function licensesNaming(
+  db: Db,
+  customer: CustomerAddress,
+  after: Partial<Record<TextTable, number>>,
+): Promise<number[]> {
   const ids = new Set<number>();
   for await (const row of rowsNaming(db, 'licenses', customer)) ids.add(row.id as number);
   for (const name of ['license_keys', 'activations', 'events', 'access_log'] as const)
-    for await (const row of rowsNaming(db, name, customer))
+    for await (const row of rowsNaming(db, name, customer, undefined, after[name]))
       if (row.license_id !== null) ids.add(row.license_id as number);
   return [...ids].sort((a, b) => a - b);
 }

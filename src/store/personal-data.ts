@@ -76,6 +76,12 @@ export interface Only {
   licenseIds: number[] | null;
 }
 
+export interface TextSearch {
+  only?: Only | undefined;
+  /** the columns that are searched; by default all of TEXT_COLUMNS */
+  columns?: readonly string[];
+}
+
 /** Returns the lowest and the highest id; undefined for an empty table. */
 export async function idRange(db: Db, name: TextTable): Promise<{ first: number; last: number } | undefined> {
   // In one statement, MySQL would read the whole index.
@@ -84,30 +90,51 @@ export async function idRange(db: Db, name: TextTable): Promise<{ first: number;
   return first === undefined || last === undefined ? undefined : { first, last };
 }
 
-/** Scans the rows with these ids, by id. @param patterns for LIKE, in lower case, with `!` before literal characters */
+/**
+ * Scans the rows with these ids, by id.
+ * @param patterns e-mail addresses for LIKE, in lower case, with `!` before literal characters
+ */
 export async function findTextRows(
   db: Db,
   name: TextTable,
   patterns: string[],
   { after, upTo }: { after: number; upTo?: number },
   limit: number,
-  only?: Only,
+  { only, columns = TEXT_COLUMNS[name] }: TextSearch = {},
 ): Promise<Row[]> {
+  const query = db<Row, Row[]>(tableBy(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
+    .where('id', '>', after)
+    .where((any) => containsAny(any, db, columns, patterns))
+    .orderBy('id')
+    .limit(limit);
+  if (upTo !== undefined) void query.where('id', '<=', upTo);
+  if (only?.licenseIds === null) void query.whereNull('license_id');
+  else if (only) void query.whereIn('license_id', only.licenseIds);
+  return query;
+}
+
+/**
+ * Scans the keys that have a label, by its index. In the order of ids, each row would be looked up on its own, because the
+ * table is in the order of digests: a million took a third of the time of an erasure.
+ */
+export async function findTextKeys(db: Db, patterns: string[]): Promise<Row[]> {
+  return db<Row, Row[]>(tableBy(db, 'license_keys', 'label'))
+    .whereNotNull('label')
+    .where((any) => containsAny(any, db, TEXT_COLUMNS.license_keys, patterns))
+    .orderBy('id');
+}
+
+function containsAny(any: Knex.QueryBuilder, db: Db, columns: readonly string[], patterns: string[]): void {
+  // Look for the @ first, in half the time of LOWER and LIKE: few texts have one.
+  const hasAt = (column: string) =>
+    isSqlite(db) ? `INSTR(${column}, '@') > 0` : `LOCATE('@', ${column}) > 0`;
   // MySQL cannot compare an ASCII column with other characters.
   const lower = (column: string) =>
     isSqlite(db) ? `LOWER(${column})` : `LOWER(CONVERT(${column} USING utf8mb4))`;
-  const query = db<Row, Row[]>(tableBy(db, name, ...(only ? licenseIndex(name) : idIndex(name))))
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit);
-  if (upTo !== undefined) query.where('id', '<=', upTo);
-  query.where((any) => {
-    for (const column of TEXT_COLUMNS[name])
-      for (const pattern of patterns) any.orWhereRaw(`${lower(column)} LIKE ? ESCAPE '!'`, [pattern]);
-  });
-  if (only?.licenseIds === null) query.whereNull('license_id');
-  else if (only) query.whereIn('license_id', only.licenseIds);
-  return query;
+  for (const column of columns) {
+    const isLike = patterns.map(() => `${lower(column)} LIKE ? ESCAPE '!'`).join(' OR ');
+    void any.orWhereRaw(`${hasAt(column)} AND (${isLike})`, patterns);
+  }
 }
 
 /** Finds events of licences that contain metadata, by id. Quotes inside JSON texts are escaped, so only fields match. */

@@ -55,6 +55,8 @@ export interface RefusedNow {
 
 interface NeedsOptions {
   home: XmlLocation;
+  /** see `countDisputed` */
+  disputed: number;
   /** mails that could not be delivered */
   failedMails: number;
   /** webhook receivers that were stopped */
@@ -76,23 +78,30 @@ const DISPUTED = { status: 'suspended', suspendedBy: 'charged_back' };
 /** Lists the action items; an empty list means that nothing needs the seller. */
 export async function listActionItems(
   db: Db,
-  { home, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
+  { home, disputed, failedMails, stoppedWebhooks, spreadFactor, language, now }: NeedsOptions,
 ): Promise<ActionItem[]> {
   const refused = await findRefused(db, language, now);
-  const page = { order: 'newest', after: undefined, limit: MAX_DISPUTED + 1 } as const;
-  const disputed = await listLicensePositions(db, DISPUTED, page, now);
   const spreading = (await listSpreadingKeys(db, spreadFactor, now)).length;
   const needs = (type: CountedItem, found: number, most?: number) => counted(language, type, found, most);
   return [
     // Customers who paid and received nothing come first.
     ...(await needsOfOrders(db, undefined, language)),
-    ...needs('disputed', disputed.length, MAX_DISPUTED),
+    ...needs('disputed', disputed, MAX_DISPUTED),
     ...(await findNotOffered(db, home, language)),
     ...(refused ? [refused] : []),
     ...needs('spreading', spreading),
     ...needs('mails', failedMails),
     ...needs('webhooks', stoppedWebhooks),
   ];
+}
+
+/**
+ * Counts the licences that a disputed payment suspends, up to one more than are shown. Without disputes, it reads the
+ * history of every suspended licence: 600 ms at 50,000.
+ */
+export async function countDisputed(db: Db, now: Date): Promise<number> {
+  const page = { order: 'newest', after: undefined, limit: MAX_DISPUTED + 1 } as const;
+  return (await listLicensePositions(db, DISPUTED, page, now)).length;
 }
 
 /** Returns the action items of all orders, or of one shop's, whose page shows them too. */

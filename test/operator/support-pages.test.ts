@@ -601,6 +601,7 @@ Example Shop Ltd`,
     const home = { xmlDir: temporaryFolder(), publicUrl: 'https://shop.example' };
     const options = {
       home,
+      disputed: 0,
       failedMails: 1,
       stoppedWebhooks: 2,
       spreadFactor: 3,

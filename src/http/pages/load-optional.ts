@@ -24,10 +24,15 @@ export async function loadOptional<T>(
   return Promise.race([load(db).catch(() => undefined), late]).finally(() => clearTimeout(timer));
 }
 
+/** The age up to which a figure counts as current. Aggregates are as old too. */
+export const FRESH_MS = 60_000;
+
 /** A figure with the time of its count. */
 export interface Figure<T> {
   value: T;
   at: Date;
+  /** whether a page that has an earlier figure would not have waited for the count */
+  isSlow: boolean;
 }
 
 /** The last figures of this process by name, and the counts in progress. */
@@ -38,7 +43,8 @@ export interface LastFigures {
 
 /**
  * Counts a figure, or returns the last one if counting fails or takes longer than a moment. It waits longer for the
- * first count, or if `waits` is true. A figure is counted only once at a time, because the database may be slow.
+ * first count, or if `waits` is true. A figure is counted only once at a time, because the database may be slow. Without
+ * `waits`, a slow figure is counted again only when it is no longer current.
  */
 export async function countOrLast<T>(
   call: Loading & { at: Date; lastFigures: LastFigures },
@@ -46,16 +52,20 @@ export async function countOrLast<T>(
   load: (db: Db) => Promise<T>,
   waits: boolean,
 ): Promise<Figure<T> | undefined> {
-  const { db, at } = call;
+  const { db, at, settings } = call;
   const { kept, running } = call.lastFigures;
+  // The casts are safe because a name identifies one figure and therefore one type.
+  const last = kept.get(name) as Figure<T> | undefined;
+  if (!waits && last?.isSlow === true && Number(at) - Number(last.at) < FRESH_MS) return last;
   const count = async () => {
-    const figure = { value: await load(db), at };
-    kept.set(name, figure);
-    return figure;
+    const started = performance.now();
+    const value = await load(db);
+    const isSlow = performance.now() - started > TIMEOUT_MS * settings.timeoutFactor;
+    kept.set(name, { value, at, isSlow });
+    return { value, at, isSlow };
   };
   const run = running.get(name) ?? count().finally(() => running.delete(name));
   running.set(name, run);
-  const timeoutMs = waits || !kept.has(name) ? LONG_TIMEOUT_MS : undefined;
-  // The cast is safe because a name identifies one figure and therefore one type.
+  const timeoutMs = waits || last === undefined ? LONG_TIMEOUT_MS : undefined;
   return ((await loadOptional(call, () => run, timeoutMs)) ?? kept.get(name)) as Figure<T> | undefined;
 }

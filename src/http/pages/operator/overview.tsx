@@ -1,11 +1,18 @@
 import { firstSteps, listGaps, readGoods, type Gap, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
+import type { Db } from '../../../licensing/licensing';
 import { filterId } from '../../../operations/kit/request-params';
 import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
 import { countFailedMails } from '../../../mail/queue';
 import { isAutoDisabled, listWebhooks } from '../../../webhooks/receivers';
-import { listActionItems, refusalsByReason, type RefusalReason } from '../../../overview/action-items';
+import {
+  countDisputed,
+  listActionItems,
+  refusalsByReason,
+  type ActionItem,
+  type RefusalReason,
+} from '../../../overview/action-items';
 import {
   countEndingSoon,
   readArrivals,
@@ -27,7 +34,7 @@ import { PageHeader, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
 import { useView, type Query } from '../view';
-import { countOrLast } from '../load-optional';
+import { countOrLast, FRESH_MS } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { ActionItemList } from './overview-needs';
@@ -40,7 +47,7 @@ import { ActionItemList } from './overview-needs';
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
 
 export async function showOverview(call: OperatorCall): Promise<PageResponse> {
-  const { db, at, view, settings } = call;
+  const { db, at, view } = call;
   const goods = await readGoods(db);
   if (Object.values(firstSteps(goods)).includes(undefined)) return { to: '/start' };
   const gaps = await gapsOf(call, goods);
@@ -57,13 +64,12 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate, money] =
     await Promise.all([
       readFigures(db, query, at),
-      counted(`needs ${language}`, async (on) => {
-        const failedMails = await countFailedMails(on, new Date(isoDayBefore(at, 7)));
-        const stoppedWebhooks = (await listWebhooks(on)).filter(isAutoDisabled).length;
-        const home = settings.updateXml;
-        const { spreadFactor } = settings;
-        return listActionItems(on, { home, failedMails, stoppedWebhooks, spreadFactor, language, now: at });
-      }),
+      // Disputes are counted before and kept on their own: only they are slow, with very many suspended licences.
+      counted('disputed', (on) => countDisputed(on, at)).then((disputed) =>
+        disputed === undefined
+          ? undefined
+          : counted(`needs ${language}`, (on) => listNeeds(call, on, disputed)),
+      ),
       counted('refused', (on) => refusedInDays(on, query)),
       counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
       counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
@@ -106,13 +112,26 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   };
 }
 
+async function listNeeds(
+  { at, settings, view }: OperatorCall,
+  db: Db,
+  disputed: number,
+): Promise<ActionItem[]> {
+  return listActionItems(db, {
+    home: settings.updateXml,
+    disputed,
+    failedMails: await countFailedMails(db, new Date(isoDayBefore(at, 7))),
+    stoppedWebhooks: (await listWebhooks(db)).filter(isAutoDisabled).length,
+    spreadFactor: settings.spreadFactor,
+    language: view.operatorLanguage,
+    now: at,
+  });
+}
+
 /** Lists the gaps of the set-up, except those of products and plans. */
 export function gapsOf({ db, settings: { config } }: OperatorCall, goods: Goods): Promise<Gap[]> {
   return listGaps(db, goods, { address: config.publicUrl !== undefined, mail: config.mail !== undefined });
 }
-
-/** The age up to which a figure counts as current. Aggregates are as old too. */
-const FRESH_MS = 60_000;
 
 /**
  * The note with the time of the oldest figure, if figures are still being counted.

@@ -22,7 +22,8 @@ interface ReminderContext {
 
 /**
  * Queues the reminders that have become due, once for each licence, end and step. The licence must be active, have a
- * customer, and have existed before the step, and its product must have reminders on.
+ * customer, and have existed before the step, and its product must have reminders on. If all payments of a licence were
+ * given back, no reminder follows its end.
  * @returns the number of queued reminders
  */
 export async function queueReminders(db: Db, context: ReminderContext): Promise<number> {
@@ -52,7 +53,10 @@ async function queuePortion(
   earlier: number,
   { lease, mailing: { language }, now }: ReminderContext,
 ): Promise<number | undefined> {
-  const known = ends.filter(({ expiresAt, createdAt }) => +createdAt < +expiresAt - daysBefore * DAY_MS);
+  const known = ends.filter(
+    ({ expiresAt, createdAt, allReturned }) =>
+      +createdAt < +expiresAt - daysBefore * DAY_MS && (daysBefore > 0 || !allReturned),
+  );
   const done = await findByDedupKeys(
     db,
     known.map((end) => reminderDedupKey(end, daysBefore)),

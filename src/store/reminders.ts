@@ -8,6 +8,8 @@ export interface EndingLicense {
   id: number;
   expiresAt: Date;
   createdAt: Date;
+  /** all its payments were refunded or charged back */
+  allReturned: boolean;
 }
 
 /** Lists the plans of the products whose customers are reminded. */
@@ -34,7 +36,7 @@ export async function listEnds(
     .whereIn('plan_id', planIds)
     .orderBy(['expires_at', 'id'])
     .limit(limit)
-    .select<RowOf<EndingLicense>[]>('id', 'expires_at', 'created_at');
+    .select<RowOf<EndingLicense>[]>('id', 'expires_at', 'created_at', 'all_returned');
   if (place !== undefined) {
     const end = toSqlTime(place.expiresAt);
     query

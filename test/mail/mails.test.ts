@@ -6,6 +6,8 @@ import { changeState, renew } from '../../src/licensing/lifecycle';
 import { composeMail, type ComposeResult, type ComposerSettings } from '../../src/mail/compose';
 import { queueMail, type MailRequest } from '../../src/mail/queue';
 import { queueReminders } from '../../src/mail/reminders';
+import { inTransaction } from '../../src/store/engine/transaction';
+import { setAllReturned } from '../../src/store/licenses/licenses';
 import { CUSTOMER_LANGUAGES, type CustomerLanguage } from '../../src/texts/customers/languages';
 import { findTextFaults, PLACEHOLDERS, readMailText, TEXT_NAMES } from '../../src/mail/texts';
 import { table } from '../../src/store/engine/database';
@@ -249,6 +251,11 @@ test('reminders: once per end and step, only while they are on, and not for lice
   await renew(db, renewed, { until: at(200) }, context);
   expect(await remind(at(93.1))).toBe(1);
   expect(await remind(at(100.1))).toBe(1);
+  // A licence whose payments were all given back gets no mail after its end.
+  const returned = await until(150);
+  await inTransaction(db, (trx) => setAllReturned(trx, returned, true));
+  expect(await remind(at(143.1))).toBe(1);
+  expect(await remind(at(150.1))).toBe(0);
   // The new end has its own reminders.
   expect(await remind(at(170.5))).toBe(1);
   // Too late for the reminder of 7 days.

@@ -85,7 +85,7 @@ export function CustomerHistory({
   return (
     <Panel
       id="history"
-      title={t.license.why.happened}
+      title={t.search.happened}
       footer={
         isCut ? (
           <a href={`${to(`/customers/${customerDigest(customer)}`, { history: 'all' })}#h-history`}>

@@ -4,7 +4,7 @@ import { canSendAgain } from '../../../mail/failed-mails';
 import type { MailReport } from '../../../mail/queue';
 import { formState } from '../form-state';
 import { Form, Submit } from '../kit/fields';
-import { Panel } from '../kit/panel';
+import { NoteLine } from '../kit/note';
 import { useView } from '../view';
 
 /** Failed mails of an order, a licence or a customer, which are not retried. @param back the page that shows them */
@@ -13,21 +13,14 @@ export function FailedMails({ mails, back }: { mails: MailReport[] | undefined; 
   const texts = t.system.mails;
   if (mails === undefined || mails.length === 0) return null;
   return (
-    <Panel id="failed-mails" title={texts.failed}>
-      <ul class="todo">
-        {mails.map((one) => (
-          <li>
-            <span>
-              <strong>
-                {texts.failedOne(t.license.facts.mailTypes[one.mail.type] ?? '', one.recipient)}
-              </strong>{' '}
-              {one.error === null ? '' : `${capitalized(describeStored(t.failures.mail, one.error))}.`}
-            </span>
-            <FailedMailActs report={one} back={back} />
-          </li>
-        ))}
-      </ul>
-    </Panel>
+    <>
+      {mails.map((one) => (
+        <NoteLine kind="bad" action={<FailedMailActs report={one} back={back} />}>
+          <strong>{texts.failedOne(t.license.facts.mailTypes[one.mail.type] ?? '', one.recipient)}</strong>{' '}
+          {one.error === null ? '' : `${capitalized(describeStored(t.failures.mail, one.error))}.`}
+        </NoteLine>
+      ))}
+    </>
   );
 }
 
@@ -43,7 +36,7 @@ export function FailedMailActs({ report: { mail }, back }: { report: MailReport;
     </Form>
   );
   return (
-    <span class="acts go">
+    <span class="acts">
       {canSendAgain(mail.type) ? act('again', texts.again) : null}
       {act('dismiss', texts.dismiss)}
     </span>

@@ -32,7 +32,7 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
         ) : null
       }
     >
-      <strong>{texts.title(version)}.</strong>{' '}
+      <strong>{texts.title(version)}</strong>{' '}
       <a href={to(`/products/${productId}/sites`)}>
         {texts.behindOf(format.number(behind), format.number(counted))}
       </a>

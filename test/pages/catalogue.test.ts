@@ -103,7 +103,7 @@ describe('versions', () => {
   test('a version is published with its package, whose manifest states the version, and Joomla is offered it', async () => {
     const form = await versionForm('1.0.0', { changelog: `${XSS}\nMore.` });
     const { html } = await pages.send(`${newVersion()}?once=first`, form);
-    expect(html).toContain('1.0.0 is published. Joomla offers 1.0.0 from now on.');
+    expect(html).toContain('1.0.0 is published. Customers get 1.0.0 from now on.');
     expect(html).not.toContain('<script>alert');
     expect(html).toContain('&lt;script&gt;alert(1)');
     expect(xml()).toContain('<version>1.0.0</version>');
@@ -159,7 +159,7 @@ describe('versions', () => {
     expect(refused.status).toBe(400);
     expect(refused.html).toContain('name="new_update_server"');
     const { html } = await pages.send(path, { new_update_server: 'true' });
-    expect(html).toContain('Joomla offers 1.0.2 from now on.');
+    expect(html).toContain('Customers get 1.0.2 from now on.');
   });
 
   test('a draft is kept, published and withdrawn, and the update XML follows', async () => {

@@ -129,7 +129,7 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(address).toContain('Update refused: the key is unknown');
     expect(await find('florist.example.net')).toMatchObject({ location: `/licenses/${jane.id}` });
     expect(textOf((await find('nobody.example.org')).html)).toContain(
-      'Nothing was found for nobody.example.org',
+      'Nothing was found for “nobody.example.org”',
     );
     const german = await pagesClient(service, { scope: 'read', language: 'de' });
     expect(textOf((await find('127.0.0.1', german)).html)).toContain(

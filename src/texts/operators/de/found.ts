@@ -11,7 +11,7 @@ export const found: Translated<typeof en> = {
     key: () => 'Keine Lizenz hat diesen Schlüssel',
     address: (text) => text,
     email: (text) => `Kein Kunde hat die E-Mail ${text}`,
-    other: (text) => `Zu ${text} wurde nichts gefunden`,
+    other: (text) => `Zu „${text}“ wurde nichts gefunden`,
   },
   foundAs: {
     customer: 'Kunde',

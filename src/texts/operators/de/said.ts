@@ -61,7 +61,7 @@ export const said: Translated<typeof en> = {
     if (percent !== '100')
       return `${version} ist veröffentlicht. ${percent} % der Websites bekommen sie, die anderen bekommen ${offered || 'nichts'}.`;
     return offered === version
-      ? `${version} ist veröffentlicht. Joomla bietet ab jetzt ${version} an.`
+      ? `${version} ist veröffentlicht. Kunden bekommen ab jetzt ${version}.`
       : `${version} ist veröffentlicht. Joomla bietet weiter ${offered || 'nichts'} an.`;
   },
   releaseRolledOut: (version, percent, xml) => {

@@ -9,7 +9,7 @@ export const found = {
     key: (_text: string) => 'No licence has this key',
     address: (text: string) => text,
     email: (text: string) => `No customer has the e-mail ${text}`,
-    other: (text: string) => `Nothing was found for ${text}`,
+    other: (text: string) => `Nothing was found for “${text}”`,
   },
   foundAs: {
     customer: 'customer',

@@ -54,7 +54,7 @@ export const said = {
     if (percent !== '100')
       return `${version} is published. ${percent} % of the sites get it, and the others get ${offered || 'nothing'}.`;
     return offered === version
-      ? `${version} is published. Joomla offers ${version} from now on.`
+      ? `${version} is published. Customers get ${version} from now on.`
       : `${version} is published. Joomla still offers ${offered || 'nothing'}.`;
   },
   releaseRolledOut: (version, percent, xml) => {

@@ -103,12 +103,14 @@ export async function readChosen<T extends { version: string }>(
   choose: (published: T[]) => T | undefined,
   find: (version: string) => Promise<Release | undefined>,
 ): Promise<Release | undefined> {
-  for (;;) {
+  for (let missing: string | undefined; ;) {
     const version = choose(await list())?.version;
-    if (version === undefined) return undefined;
+    // A version that is listed again, but still not found, has a row that another program changed.
+    if (version === undefined || version === missing) return undefined;
     const release = await find(version);
-    // If the version was withdrawn between the two statements, choose again.
     if (release?.state === 'published') return release;
+    // It was withdrawn between the two statements, so choose again.
+    missing = version;
   }
 }
 

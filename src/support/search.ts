@@ -76,8 +76,19 @@ export async function searchByText(db: Db, about: string, options: FindOptions):
     if (orders.length > 0) return { kind: 'orders', ids: orders.map(({ id }) => id) };
     const begun = address === undefined ? await findBegun(trx, text, options.language) : undefined;
     if (begun) return begun;
+    for (const word of namesIn(text)) {
+      const found =
+        (await findListed(trx, word, false, options)) ?? (await findNone(trx, word, undefined, options));
+      if (found.kind !== 'none') return found;
+    }
     return findNone(trx, text, address, options);
   });
+}
+
+/** Returns the e-mail addresses and the sites in a sentence, such as a customer's pasted message. */
+function namesIn(text: string): string[] {
+  const words = text.split(/[\s,;:<>()"'„“”/]+/u).map((word) => word.replace(/^www\.|[.!?]+$/gu, ''));
+  return words.length === 1 ? [] : words.filter((word) => /[^.]\.\p{L}{2,}$/u.test(word)).slice(0, 5);
 }
 
 async function findByKey(db: Db, canonical: string, now: Date): Promise<FindResult | undefined> {

@@ -128,6 +128,9 @@ describe.each(ONE_BACKEND)('finding, on %s', (_, settings) => {
     expect(address).toContain('Adding florist.example.net refused: the one slot');
     expect(address).toContain('Update refused: the key is unknown');
     expect(await find('florist.example.net')).toMatchObject({ location: `/licenses/${jane.id}` });
+    expect(
+      await find('Hello, since today www.florist.example.net. says "Error connecting to the server: 403".'),
+    ).toMatchObject({ location: `/licenses/${jane.id}` });
     expect(textOf((await find('nobody.example.org')).html)).toContain(
       'Nothing was found for “nobody.example.org”',
     );

@@ -51,10 +51,9 @@ export function addSbom(release: Command): void {
         }
         const sbom = await sbomFile(db, found);
         if (sbom === undefined)
-          throw new OperatorError(
-            `Version ${found.version} has no SBOM, and its package had no lock file from which one could be generated. Store one with --file.`,
-            { code: 'NOT_FOUND' },
-          );
+          throw new OperatorError(`Version ${found.version} has no SBOM. Store one with --file.`, {
+            code: 'NOT_FOUND',
+          });
         await writeOutput(out, ownFiles(config), SBOM_FILE, (sink) => sink(sbom.json));
         if (out !== '-') output.print({ file: resolve(out) }, `Written: ${resolve(out)}.`);
       }),

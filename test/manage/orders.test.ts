@@ -327,17 +327,26 @@ describe.each(BACKENDS)('orders by the operator’s API, on %s', (_, settings) =
       new Date(NOW.getTime() + (days - 90) * 86_400_000).toISOString().replace('.000Z', 'Z');
     const on = (message: Thing, days: number): Thing => ({ ...message, at: at(days) });
 
+    /** Reads from the licence's row whether all payments were given back. */
+    const isReturned = async () => {
+      const { id } = await license();
+      return (await rows(service.db, 'licenses')).find((row) => row.id === id)?.all_returned;
+    };
+
     it('undoes what one payment gave, and no more', async () => {
       await post(on(first(), 0));
       await post(on(cycle('p2', 70), 70));
       expect(await standing()).toEqual(['active', at(100)]);
       expect(await did(on(refund('p1', 71), 71))).toEqual(['none', 'older']);
       expect(await standing()).toEqual(['active', at(100)]);
+      expect(await isReturned()).toBe(0);
       // No payment is left, so the end stays and the licence is suspended.
       expect(await did(on(refund('p2', 72), 72))).toEqual(['suspended', null]);
       expect(await standing()).toEqual(['suspended', at(100)]);
+      expect(await isReturned()).toBe(1);
       expect(await did(on(refund('p2', 73, 'refund_failed'), 73))).toEqual(['reinstated', null]);
       expect(await standing()).toEqual(['active', at(100)]);
+      expect(await isReturned()).toBe(0);
       expect(await did(on(refund('p9', 74), 74))).toEqual(['none', 'unknown_payment']);
       const [open] = (await write.ok(`GET /unmatched?shop=${SHOP}`)) as Thing[];
       expect(open).toMatchObject({ event: 'refunded', reason: 'unknown_payment', state: 'open' });

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import * as noticeAudience from './notice-audience';
 import * as releaseSboms from './release-sboms';
 import * as schema from './schema';
 import * as searchWords from './search-words';
@@ -13,6 +14,7 @@ export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '002_search_words': searchWords,
   '003_security_updates': securityUpdates,
   '004_release_sboms': releaseSboms,
+  '005_notice_audience': noticeAudience,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

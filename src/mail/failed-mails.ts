@@ -8,6 +8,7 @@ import {
   insertOutboxRow,
   listOpenFailures,
   settleOutboxRow,
+  takeDedupKey,
   type FailuresOf,
   type OutboxRow,
 } from '../store/outbox';
@@ -79,7 +80,8 @@ export async function sendMailAgain(
       address,
       details,
       language,
-      once: null,
+      // So that a mail that is sent only once stays the only one.
+      once: await takeDedupKey(trx, row),
       createdAt: now,
       nextAttemptAt: now,
     });

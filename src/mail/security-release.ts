@@ -12,17 +12,19 @@ import { listPlans, type Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
 import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
-import { findByDedupKeys, insertOutboxRows } from '../store/outbox';
+import { insertOutboxRows } from '../store/outbox';
 import { findReleaseById, type Release } from '../store/releases';
 import {
   advanceNotice,
   claimNotice,
   findNotice,
+  findNoticeMails,
   insertNotice,
   latestNoticeDue,
   listNoticeLicenses,
   listReportedVersions,
   listUnfinishedNotices,
+  noticeKey,
   type SecurityNotice,
 } from '../store/security-notices';
 import { inTransaction } from '../store/engine/transaction';
@@ -223,11 +225,11 @@ async function queuePortion(
         );
   const first = new Map<string, Concerned>();
   for (const one of concerned) {
-    const name = noticeName(releaseId, one.address);
-    if (!first.has(name)) first.set(name, one);
+    const digest = customerDigest(one.address);
+    if (!first.has(digest)) first.set(digest, one);
   }
-  const queued = await findByDedupKeys(db, [...first.keys()]);
-  const mails = [...first].filter(([name]) => !queued.has(name));
+  const mailed = await findNoticeMails(db, [releaseId], [...first.keys()]);
+  const mails = [...first].filter(([digest]) => !mailed.has(digest));
   const from = latest(now, notice.dueAt).getTime();
   const place = {
     ...(next ?? { planId, licenseId }),
@@ -261,19 +263,14 @@ async function queuePortion(
     const details: MailDetails = { release_id: releaseId };
     await insertOutboxRows(
       trx,
-      mails.map(([once, { id }], i) => ({
+      mails.map(([digest, { id }], i) => ({
         ...queueRow('security_release', { now, language, dueAt: new Date(from + i * APART_MS) }),
         licenseId: id,
         details,
-        once,
+        once: noticeKey(releaseId, digest),
       })),
     );
   });
-}
-
-/** Returns the deduplication key that prevents a second notice of a release to the same customer. */
-function noticeName(releaseId: number, address: string): string {
-  return `security:${releaseId}:${customerDigest(address)}`;
 }
 
 /** Continues the notices that a stopped process began. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-const DIGEST_DIGITS = 32;
+export const DIGEST_DIGITS = 32;
 
 /** Returns a customer's id: hex digits of the address's digest, which a log can name after the customer is erased. */
 export function customerDigest(customer: string): string;

@@ -234,6 +234,15 @@ export async function settleOutboxRow(trx: Transaction, id: number, now: Date): 
     .update(fieldsToRow({ settledAt: now }));
 }
 
+/** Takes the deduplication key from a row, for the row that replaces it. @returns null if the row has no key, or another call took it */
+export async function takeDedupKey(
+  trx: Transaction,
+  { id, once }: Pick<OutboxRow, 'id' | 'once'>,
+): Promise<string | null> {
+  if (once === null) return null;
+  return (await trx(table(trx, 'outbox')).where({ id, once }).update({ once: null })) === 1 ? once : null;
+}
+
 /** The failed mails to find: all given up since a time, or those of an order, of licences, or to an address. */
 export type FailuresOf = { since: Date } | { orderIds?: number[]; licenseIds?: number[]; address?: string };
 

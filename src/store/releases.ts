@@ -92,6 +92,20 @@ export async function findSecurityRelease(db: Db, productId: number): Promise<Re
   return row && rowToFields(row);
 }
 
+/** The facts of a release that links it with releases that bring the same fix to other branches. */
+export type FixLink = Pick<
+  Release,
+  'id' | 'version' | 'state' | 'security' | 'sameFixAs' | 'notifiedAt' | 'publishedAt'
+>;
+
+/** Lists the links between all releases of a product. */
+export async function listFixLinks(db: Db, productId: number): Promise<FixLink[]> {
+  const rows = await db(table(db, 'releases'))
+    .where({ product_id: productId })
+    .select('id', 'version', 'state', 'security', 'same_fix_as', 'notified_at', 'published_at');
+  return rows.map(rowToFields);
+}
+
 /** Lists a product's releases, highest version first. */
 export async function listReleases(db: Db, productId: number): Promise<Release[]> {
   const found = db(table(db, 'releases')).where({ product_id: productId });

@@ -1,7 +1,10 @@
+import { inChunks } from '../base/chunks';
+import { DIGEST_DIGITS } from './customer-digest';
 import type { LicenseTerms } from './licenses/licenses';
+import type { OutboxRow } from './outbox';
 import { table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
-import { placeholders, rawRows, tableBy } from './engine/statements';
+import { forceIndex, placeholders, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
 
 /** The progress of queueing the mails about a security release. */
@@ -18,7 +21,15 @@ export interface SecurityNotice {
   dueAt: Date;
   /** null: more mails are to be queued */
   doneAt: Date | null;
+  /** the customers whose mails are being queued, or were queued last */
+  audience: NoticeAudience;
+  /** when the audience `everybody` was notified; null: not yet */
+  everybodyAt: Date | null;
 }
+
+/** `everybody` includes customers whose licence does not cover the release. */
+export const NOTICE_AUDIENCES = ['entitled', 'everybody'] as const;
+export type NoticeAudience = (typeof NOTICE_AUDIENCES)[number];
 
 /**
  * Claims a release, so that its customers are notified once, by the first process that asks.
@@ -118,4 +129,60 @@ export async function listReportedVersions(
   );
   for (const { license_id: id, version } of rows) versions.set(id, [...(versions.get(id) ?? []), version]);
   return versions;
+}
+
+/** The mail about a security release to a customer, who gets one for all releases with the same fix. */
+export interface NoticeMail extends Pick<OutboxRow, 'createdAt' | 'sentAt' | 'failedAt' | 'detailsJson'> {
+  once: string;
+}
+
+/** Returns the deduplication key of this mail. @param digest the customer's (`customerDigest`) */
+export function noticeKey(releaseId: number, digest: string): string {
+  return `${keysBegin(releaseId)}${digest}`;
+}
+
+const keysBegin = (releaseId: number) => `security:${releaseId}:`;
+
+/**
+ * Finds the mails to customers about a release, by the digests of the customers. A customer without one was not notified.
+ * @param releaseIds the release and those with the same fix (`withSameFix`)
+ */
+export async function findNoticeMails(
+  db: Db,
+  releaseIds: number[],
+  digests: string[],
+): Promise<Map<string, NoticeMail>> {
+  const keys = digests.flatMap((digest) => releaseIds.map((id) => [noticeKey(id, digest), digest] as const));
+  const digestOf = new Map(keys);
+  const rows = await inChunks([...digestOf.keys()], (some) =>
+    db(tableBy(db, 'outbox', 'once'))
+      .whereIn('once', some)
+      .select<RowOf<NoticeMail>[]>('once', 'created_at', 'sent_at', 'failed_at', 'details_json'),
+  );
+  return new Map(rows.map((row) => [digestOf.get(row.once) as string, rowToFields(row)]));
+}
+
+/** The mails about a release: the numbers of customers, and the times of the first and the last mail that was sent. */
+export interface NoticeSums {
+  /** customers with a mail, in any state */
+  customers: number;
+  sent: number;
+  failed: number;
+  firstAt: Date | null;
+  lastAt: Date | null;
+}
+
+/** Sums up the mails about a release. It reads all of them. @param releaseIds the release and those with the same fix */
+export async function sumNoticeMails(db: Db, releaseIds: number[]): Promise<NoticeSums> {
+  const digests = (condition: string) =>
+    `COUNT(DISTINCT CASE WHEN ${condition} THEN SUBSTR(once, -${DIGEST_DIGITS}) END)`;
+  const [row] = await rawRows<RowOf<NoticeSums>>(
+    db,
+    `SELECT ${digests('1 = 1')} AS customers, ${digests('sent_at IS NOT NULL')} AS sent,
+            ${digests('failed_at IS NOT NULL')} AS failed, MIN(sent_at) AS first_at, MAX(sent_at) AS last_at
+       FROM ${table(db, 'outbox')}${forceIndex(db, 'outbox', 'once')}
+      WHERE ${releaseIds.map(() => '(once >= ? AND once < ?)').join(' OR ')}`,
+    releaseIds.flatMap((id) => [keysBegin(id), keysBegin(id).replace(/:$/, ';')]),
+  );
+  return rowToFields(row as RowOf<NoticeSums>);
 }

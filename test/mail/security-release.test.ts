@@ -1,12 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { editProduct } from '../../src/licensing/catalogue';
 import { withdrawRelease } from '../../src/packages/releases';
+import { sendMailAgain } from '../../src/mail/failed-mails';
 import { queueNotice, queueNotices } from '../../src/mail/security-release';
 import { eraseCustomer } from '../../src/privacy/erase-customer';
 import { saveProfile } from '../../src/store/customer-profiles';
+import { customerDigest } from '../../src/store/customer-digest';
 import { table } from '../../src/store/engine/database';
 import { rowToFields } from '../../src/store/engine/row-fields';
-import { findNotice, insertNotice } from '../../src/store/security-notices';
+import {
+  findNotice,
+  findNoticeMails,
+  insertNotice,
+  noticeKey,
+  sumNoticeMails,
+} from '../../src/store/security-notices';
 import { recordReportedSites } from '../../src/store/reported-sites';
 import { inTransaction } from '../../src/store/engine/transaction';
 import { startMailServer, type MailServer } from '../support/mail-server';
@@ -204,6 +212,37 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     expect(await queued()).toHaveLength(230);
     // Each of the two rounds over the same licences wrote one entry, although two processes took part.
     expect(await eventsOf(licenses[249] as number)).toHaveLength(2);
+  });
+
+  test('the mails about releases with the same fix are found by customer and summed up, also when one is sent again', async () => {
+    const { id } = await release();
+    const { db } = service;
+    const addresses = [1, 2, 3].map((one) => `sum-${round}-${one}@example.com`);
+    for (const address of addresses) await sell(plans.plain, address);
+    await service.write.ok(`POST /releases/${id}/notify`, {});
+    const digests = addresses.map((address) => customerDigest(address));
+    const others = [id + 1_000, id];
+    const found = () => findNoticeMails(db, others, [...digests, customerDigest('nobody@example.com')]);
+    await eventually(async () =>
+      expect([...(await found()).values()].map(({ sentAt }) => sentAt)).toEqual([NOW, NOW, NOW]),
+    );
+    expect(await sumNoticeMails(db, others)).toEqual({
+      ...{ customers: 3, sent: 3, failed: 0, firstAt: NOW, lastAt: NOW },
+    });
+    expect(await findNoticeMails(db, [id + 1_000], digests)).toEqual(new Map());
+
+    const key = noticeKey(id, digests[0] as string);
+    const failed = { failed_at: '2026-11-24 12:00:00', sent_at: null };
+    await db(table(db, 'outbox')).where({ once: key }).update(failed);
+    expect(await sumNoticeMails(db, others)).toMatchObject({ customers: 3, sent: 2, failed: 1 });
+    const [mail = 0] = await db(table(db, 'outbox')).where({ once: key }).pluck<number[]>('id');
+    const again = await sendMailAgain(db, mail, { mailing: { language: 'en' }, now: NOW });
+    await eventually(async () =>
+      expect(await sumNoticeMails(db, others)).toMatchObject({ sent: 3, failed: 0 }),
+    );
+    expect(await db(table(db, 'outbox')).whereIn('id', [mail, again.id]).orderBy('id').pluck('once')).toEqual(
+      [null, key],
+    );
   });
 
   test('mails that are late after an outage are sent at the same pace', async () => {

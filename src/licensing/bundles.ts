@@ -1,4 +1,11 @@
-import { listIncludes, listProducts, type Inclusion, type Product } from '../store/catalogue';
+import {
+  listIncludes,
+  listPlans,
+  listProducts,
+  type Inclusion,
+  type Plan,
+  type Product,
+} from '../store/catalogue';
 import type { Db } from '../store/engine/database';
 import { OperatorError } from './operator-error';
 
@@ -71,6 +78,13 @@ export function bundlesWith(catalogue: Catalogue, id: number): CatalogueProduct[
   return [...catalogue.values()].filter((bundle) =>
     includedProducts(catalogue, bundle.id).some((included) => included.id === id),
   );
+}
+
+/** Lists the plans whose licences cover a product, by id. */
+export async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
+  const bundles = bundlesWith(await readCatalogue(db), productId);
+  const products = new Set([productId, ...bundles.map(({ id }) => id)]);
+  return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
 
 /** Returns the first product whose list contains this product. */

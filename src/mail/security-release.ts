@@ -1,4 +1,4 @@
-import { bundlesWith, readCatalogue } from '../licensing/bundles';
+import { plansCovering } from '../licensing/bundles';
 import { coversRelease } from '../licensing/core/verdict';
 import { findEmail } from '../licensing/customer-email';
 import { requireProduct } from '../licensing/find-or-throw';
@@ -8,7 +8,7 @@ import type { Branches } from '../licensing/core/branches';
 import { readBranches } from '../licensing/updates';
 import { compareVersions } from '../licensing/versions';
 import { recordEvents } from '../licensing/webhook-events';
-import { listPlans, type Plan } from '../store/catalogue';
+import type { Plan } from '../store/catalogue';
 import { customerDigest } from '../store/customer-digest';
 import type { Db } from '../store/engine/database';
 import { lockLicenses, incrementRevisions } from '../store/licenses/licenses';
@@ -57,13 +57,6 @@ interface Concerned {
   id: number;
   /** the customer's address */
   address: string;
-}
-
-/** Lists the plans whose licences cover a product, by id. */
-async function plansCovering(db: Db, productId: number): Promise<Plan[]> {
-  const bundles = bundlesWith(await readCatalogue(db), productId);
-  const products = new Set([productId, ...bundles.map(({ id }) => id)]);
-  return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
 
 /** Reads the next licences. @returns `next` is undefined after the last ones */

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import * as licenseDownloads from './license-downloads';
 import * as noticeAudience from './notice-audience';
 import * as releaseSboms from './release-sboms';
 import * as schema from './schema';
@@ -15,6 +16,7 @@ export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '003_security_updates': securityUpdates,
   '004_release_sboms': releaseSboms,
   '005_notice_audience': noticeAudience,
+  '006_license_downloads': licenseDownloads,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

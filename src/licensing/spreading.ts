@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { DAY_MS } from '../base/days';
 import type { Access } from '../store/access-log';
 import type { Db } from '../store/engine/database';
+import { recordDownloads } from '../store/licenses/license-downloads';
 import { findKeys, type LicenseKey } from '../store/licenses/license-keys';
 import { findLicensesByIds, type License } from '../store/licenses/licenses';
 import {
@@ -66,6 +67,7 @@ export function createSiteRecorder(db: Db, spreadFactor: number): (accesses: Acc
 
   return async (accesses) => {
     await recordReportedSites(db, accesses.flatMap(toldSite));
+    await recordDownloads(db, accesses);
     const networks = new Map<string, KeyNetwork>();
     for (const access of accesses) {
       const one = networkOf(access);

@@ -55,6 +55,7 @@ const records = (description: string) => Type.Array(record, { description });
 const sections: Record<Section, TSchema> = {
   profile: records('The name and language, from orders and links or as they were set.'),
   told_sites: records("Versions that sites reported with the licences' keys."),
+  downloads: records('The last granted download of each licence and product.'),
   networks: records('Networks that downloaded with the keys in 30 days, as digests.'),
   orders: records('Orders of shops that name the customer, or issued the licences, with lines and events.'),
   messages: records('Messages about these orders that receivers got, including waiting ones.'),

@@ -8,6 +8,7 @@ import { findProfile } from '../store/customer-profiles';
 import type { Db } from '../store/engine/database';
 import { readPages, withKeys, type Row } from '../store/export';
 import { findRows } from '../store/import';
+import { listDownloadsOf } from '../store/licenses/license-downloads';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
 import { findOperatorByEmail } from '../store/operators';
@@ -40,6 +41,7 @@ export interface DataSubject {
 export const SECTIONS = {
   profile: profileItems,
   told_sites: toldItems,
+  downloads: downloadItems,
   networks: networkItems,
   orders: orderItems,
   messages: messageItems,
@@ -203,6 +205,12 @@ async function* toldItems(db: Db, { licenseIds }: DataSubject): AsyncGenerator<o
       version_at: formatTimestamp(told.firstAt),
       at: formatTimestamp(told.at),
     };
+}
+
+/** Yields the last download of each licence and product. */
+async function* downloadItems(db: Db, { licenseIds }: DataSubject): AsyncGenerator<object> {
+  for (const one of await listDownloadsOf(db, licenseIds))
+    yield jsonOf(one, 'licenseId', 'productId', 'version', 'at');
 }
 
 /** Yields the networks that downloaded by a key, as digests. */

@@ -8,6 +8,7 @@ import { pruneAccesses } from '../store/access-log';
 import type { Db } from '../store/engine/database';
 import { deleteDeliveries, listReceiversOfRows } from '../store/deliveries';
 import { pruneCalls } from '../store/idempotency';
+import { recordEarlierDownloads } from '../store/licenses/license-downloads';
 import { pruneLimitCounts } from '../store/limit-counts';
 import { pruneLinkRequests } from '../store/link-requests';
 import { pruneCodes } from '../store/one-time-codes';
@@ -104,6 +105,14 @@ export function startHousekeeping(
       // Twice the interval: during an upgrade, the earlier version changes licences until its last instance ends.
       run: () => refreshRenamed(db, ago(2 * HOUR_MS)),
       failure: 'the names in the search could not be refreshed; it is tried again in an hour',
+    },
+    {
+      name: 'downloads of the earlier version',
+      everyMs: HOUR_MS,
+      inBackground: true,
+      // Twice the interval, for the same reason.
+      run: () => recordEarlierDownloads(db, ago(2 * HOUR_MS)),
+      failure: 'the last downloads could not be completed; it is tried again in an hour',
     },
     {
       // This comes after the sums, because rows are only deleted after they are summed.

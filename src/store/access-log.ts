@@ -311,7 +311,7 @@ export async function lastAccessId(db: Db): Promise<number> {
   return row.id ?? 0;
 }
 
-/** The columns of an access that distinguish sites. */
+/** The columns of an access that distinguish sites and versions. */
 export type SiteAccess = Pick<
   LoggedAccess,
   | 'id'
@@ -320,6 +320,8 @@ export type SiteAccess = Pick<
   | 'outcome'
   | 'endpoint'
   | 'licenseId'
+  | 'productId'
+  | 'version'
   | 'keyHint'
   | 'identifier'
   | 'ip'
@@ -339,7 +341,7 @@ export async function* readSiteAccesses(db: Db, since: Date): AsyncGenerator<Sit
   for (let next = first; next !== undefined;) {
     const rows = await rawRows<RowOf<SiteAccess>>(
       db,
-      `SELECT id, at, last_at, outcome, endpoint, license_id, key_hint, identifier, ip, site, times
+      `SELECT id, at, last_at, outcome, endpoint, license_id, product_id, version, key_hint, identifier, ip, site, times
          FROM ${table(db, 'access_log')}${forceIndex(db, 'access_log')}
         WHERE id >= ? ORDER BY id LIMIT ${SITE_ACCESS_PAGE}`,
       [next],

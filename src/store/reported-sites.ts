@@ -1,5 +1,6 @@
 import { inChunks } from '../base/chunks';
 import { isSqlite, table, type Db } from './engine/database';
+import { deleteDownloads } from './licenses/license-downloads';
 import { rowToFields } from './engine/row-fields';
 import { forceIndex, orderedJoin, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 import { toSqlTime } from './engine/time';
@@ -320,7 +321,7 @@ export async function listSpreading(
   return rows.map(rowToFields);
 }
 
-/** Deletes everything reported about licences and their keys. @returns how many rows */
+/** Deletes everything reported about licences and their keys, and their last downloads. @returns how many rows */
 export async function deleteReportedSites(db: Db, licenseIds: number[]): Promise<number> {
   if (licenseIds.length === 0) return 0;
   const keyIds = await keysOf(db, licenseIds);
@@ -328,7 +329,10 @@ export async function deleteReportedSites(db: Db, licenseIds: number[]): Promise
   const networks =
     keyIds.length === 0 ? 0 : await db(table(db, 'key_networks')).whereIn('key_id', keyIds).delete();
   return (
-    sites + networks + (await db(table(db, 'spreading_keys')).whereIn('license_id', licenseIds).delete())
+    sites +
+    networks +
+    (await db(table(db, 'spreading_keys')).whereIn('license_id', licenseIds).delete()) +
+    (await deleteDownloads(db, licenseIds))
   );
 }
 

@@ -4,6 +4,7 @@ import type { EventAction } from './events';
 import { rowToFields } from './engine/row-fields';
 import { inTransaction } from './engine/transaction';
 import { isSqlite, table, type Db, type TableName, type Transaction } from './engine/database';
+import { wasMigrated } from './engine/migrate';
 import { toSqlTime } from './engine/time';
 import { idIndex, placeholders, rawChange, rawRows, tableBy } from './engine/statements';
 
@@ -112,13 +113,8 @@ async function findRenamedCustomers(db: Db, since: Date): Promise<string[]> {
 }
 
 /** Reports whether an upgrade has filled the words since a time. */
-export async function areWordsNew(db: Db, since: Date): Promise<boolean> {
-  const filled = await db(table(db, 'migrations'))
-    .where({ name: '002_search_words' })
-    .where('migration_time', '>=', since)
-    .first();
-  return filled !== undefined;
-}
+export const areWordsNew = (db: Db, since: Date): Promise<boolean> =>
+  wasMigrated(db, '002_search_words', since);
 
 /** The number of licences in one transaction: few enough that others wait for a moment only. */
 const BATCH_SIZE = 100;

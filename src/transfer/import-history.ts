@@ -1,7 +1,9 @@
 import type { Row } from '../store/export';
 import { findEventRows, findRows } from '../store/import';
+import { recordDownloads } from '../store/licenses/license-downloads';
 import { recordRefusals } from '../store/refusals';
-import { fromSqlTime } from '../store/engine/time';
+import { rowToFields, type RowOf } from '../store/engine/row-fields';
+import { lastSeenAt, type LoggedAccess } from '../store/access-log';
 import { insertNew, localKeyId, localLicenseId, DRY_RUN_ID, tally, type ImportJob } from './import-job';
 import type { Numbered } from './record-reader';
 import { fromRow, toRow, type RecordOf } from './records';
@@ -62,15 +64,13 @@ export async function importAccesses(job: ImportJob, records: Numbered<'access'>
       key_id: value.key_id === null ? null : localKeyId(job, line, value.key_id),
     }),
     find: (rows) => findRows(job.trx, 'access_log', 'at', [...new Set(rows.map((row) => row.at as string))]),
-    added: (rows) =>
-      recordRefusals(
-        job.trx,
-        rows.map(({ license_id: id, outcome, at, last_at: last }) => ({
-          licenseId: id as number | null,
-          outcome: outcome as string,
-          at: fromSqlTime((last ?? at) as string),
-        })),
-      ),
+    async added(rows) {
+      const accesses = rows
+        .map((row) => rowToFields(row as unknown as RowOf<LoggedAccess>))
+        .map((one) => ({ ...one, at: lastSeenAt(one) }));
+      await recordRefusals(job.trx, accesses);
+      await recordDownloads(job.trx, accesses);
+    },
   });
 }
 

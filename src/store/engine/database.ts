@@ -26,6 +26,7 @@ export type TableName =
   | 'license_refusals'
   | 'security_notices'
   | 'told_sites'
+  | 'license_downloads'
   | 'key_networks'
   | 'spreading_keys'
   | 'events'

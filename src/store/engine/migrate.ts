@@ -77,6 +77,12 @@ export async function readSchemaState(db: Db): Promise<SchemaState> {
   };
 }
 
+/** Reports whether a migration was recorded since a time. */
+export async function wasMigrated(db: Db, name: string, since: Date): Promise<boolean> {
+  const done = await db(table(db, 'migrations')).where({ name }).where('migration_time', '>=', since).first();
+  return done !== undefined;
+}
+
 /** Returns the state of a database that does not exist yet. Connecting to an SQLite file would create it. */
 export function emptySchemaState(): SchemaState {
   return { pending: migrationNames(), completed: [], other: undefined, newer: [] };

@@ -119,6 +119,7 @@ const TABLES: TableName[] = [
   'release_sboms',
   'access_log',
   'license_refusals',
+  'license_downloads',
   'events',
   'tokens',
   'one_time_codes',
@@ -153,6 +154,7 @@ const TABLES: TableName[] = [
 const FIRST_COLUMNS: Partial<Record<TableName, string>> = {
   product_includes: 'product_id',
   license_refusals: 'license_id',
+  license_downloads: 'license_id',
   leases: 'name',
   limit_counts: 'points',
   one_time_codes: 'code_digest',

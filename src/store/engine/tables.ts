@@ -7,6 +7,7 @@ import type { StoredEvent } from '../events';
 import type { StoredCall } from '../idempotency';
 import type { ImportedItem, ImportRun } from '../imports';
 import type { LeaseRow } from '../leases';
+import type { LicenseDownload } from '../licenses/license-downloads';
 import type { LicenseKey } from '../licenses/license-keys';
 import type { LimitCount } from '../limit-counts';
 import type { LockedLicense } from '../licenses/licenses';
@@ -62,6 +63,7 @@ declare module 'knex/types/tables' {
     [access_log: `${string}licensing_access_log`]: RowOf<Access & LoggedAccess> & Unsummed;
     [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };
     [told_sites: `${string}licensing_told_sites`]: RowOf<ReportedSite>;
+    [license_downloads: `${string}licensing_license_downloads`]: RowOf<LicenseDownload>;
     [key_networks: `${string}licensing_key_networks`]: RowOf<KeyNetwork>;
     [spreading_keys: `${string}licensing_spreading_keys`]: RowOf<SpreadingKey>;
     [events: `${string}licensing_events`]: RowOf<StoredEvent> & Unsummed;

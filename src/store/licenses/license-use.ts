@@ -29,6 +29,10 @@ export async function findUsedLicenses(db: Db, ids: number[]): Promise<Map<numbe
   );
   note(await db(table(db, 'told_sites')).whereIn('license_id', ids).distinct('license_id'), 'downloaded');
   note(
+    await db(table(db, 'license_downloads')).whereIn('license_id', ids).distinct('license_id'),
+    'downloaded',
+  );
+  note(
     await db(tableBy(db, 'order_licenses', 'license_id'))
       .whereIn('license_id', ids)
       .distinct('license_id'),

@@ -437,7 +437,7 @@ export async function deleteSimulationLicense(
 ): Promise<void> {
   const ids = [...(await findOwners(db, [keyDigest])).values()];
   await db(table(db, 'access_log')).where('id', '>', after).where({ user_agent: userAgent }).delete();
-  for (const name of ['license_refusals', 'license_months', 'search_words'] as const)
+  for (const name of ['license_refusals', 'license_downloads', 'license_months', 'search_words'] as const)
     await db(table(db, name)).whereIn('license_id', ids).delete();
   await db(table(db, 'license_keys')).whereIn('license_id', ids).delete();
   await db(table(db, 'licenses')).whereIn('id', ids).delete();

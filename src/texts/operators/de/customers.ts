@@ -42,6 +42,7 @@ export const customers: Translated<typeof en> = {
     sections: {
       profile: 'Name und Sprache',
       told_sites: 'Von Websites gemeldete Versionen',
+      downloads: 'Letzte Downloads',
       networks: 'Netze der Downloads',
       orders: 'Bestellungen',
       messages: 'Meldungen von Shops',

@@ -40,6 +40,7 @@ export const customers = {
     sections: {
       profile: 'Name and language',
       told_sites: 'Versions that sites reported',
+      downloads: 'Last downloads',
       networks: 'Networks of downloads',
       orders: 'Orders',
       messages: 'Messages of shops',

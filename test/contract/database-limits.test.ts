@@ -214,17 +214,30 @@ test('while another connection holds a row, requests are counted in memory after
   await open(2, undefined, 1);
   const [one] = pair();
   await one('api', 'peer');
+  const inDoubt = Array.from({ length: LIMIT }, () => ({ client: 'peer', key: 'k', isCheck: false }));
   const holder = await dbs[1]!.transaction();
   await holder(table(dbs[1]!, 'limit_counts')).update({ points: 1 });
   try {
     const answers = await Promise.all(Array.from({ length: 100 }, () => one('api', 'peer')));
     expect(answers.filter(({ allowed }) => allowed)).toHaveLength(LIMIT);
     expect(changes).toEqual([true]);
+    // In doubt in memory, until they are settled: also after the database has returned.
+    for (const asked of inDoubt) expect((await one.downloads.take(asked)).full).toBeUndefined();
+    expect((await one.downloads.take({ ...inDoubt[0]! })).full).toBe('doubt');
   } finally {
     await holder.rollback();
   }
   await eventually(() => expect(changes).toEqual([true, false]));
   expect((await one('api', 'other')).allowed).toBe(true);
+  for (const asked of inDoubt) await one.downloads.settle(asked, { is: 'open' });
+  const again = await dbs[1]!.transaction();
+  await again(table(dbs[1]!, 'limit_counts')).update({ points: 1 });
+  try {
+    expect((await one.downloads.take({ ...inDoubt[0]! })).full).toBeUndefined();
+    expect(changes).toEqual([true, false, true]);
+  } finally {
+    await again.rollback();
+  }
 });
 
 test('while the database is away, each process counts in its memory', async () => {

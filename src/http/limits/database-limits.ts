@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { createCircuitBreaker } from './circuit-breaker';
 import {
+  countInEither,
   countInDatabase,
   type Attempt,
   type Count,
-  type DownloadOutcome,
   type Reservation,
 } from './download-limiter';
 import type { WindowCount } from './memory-counters';
@@ -109,18 +109,7 @@ export function createDatabaseLimiter(
     return taken;
   }
   return Object.assign(limiter, {
-    downloads: {
-      take: (asked: Attempt) =>
-        orInMemory(
-          () => take(asked),
-          () => memory.downloads.take(asked),
-        ),
-      settle: (asked: Attempt, outcome: DownloadOutcome) =>
-        orInMemory(
-          () => inDatabase.settle(asked, outcome),
-          () => memory.downloads.settle(asked, outcome),
-        ),
-    },
+    downloads: countInEither({ ...inDatabase, take }, memory.downloads, (_, ...asks) => orInMemory(...asks)),
     downloadLimit: () => settings.limits.download,
     stop: () => standing.stop(),
   });

@@ -118,6 +118,36 @@ export function countInMemory(
   };
 }
 
+/**
+ * Counts in the shared counts, or in memory while these are away. A request is settled where it was taken, because memory
+ * never forgets a request in doubt.
+ */
+export function countInEither(
+  shared: DownloadLimiter,
+  memory: DownloadLimiter,
+  orInMemory: <T>(asked: Attempt, ask: () => Promise<T>, inMemory: () => Promise<T>) => Promise<T>,
+): DownloadLimiter {
+  const takenInMemory = new WeakSet<Attempt>();
+  return {
+    take(asked) {
+      takenInMemory.delete(asked);
+      return orInMemory(
+        asked,
+        () => shared.take(asked),
+        () => {
+          takenInMemory.add(asked);
+          return memory.take(asked);
+        },
+      );
+    },
+    settle(asked, outcome) {
+      const inMemory = () => memory.settle(asked, outcome);
+      if (takenInMemory.has(asked)) return inMemory();
+      return orInMemory(asked, () => shared.settle(asked, outcome), inMemory);
+    },
+  };
+}
+
 /** Adds points to a count, whose window has the given seconds, and returns the count. With `renews`, a point begins the window again. */
 export type Count = (name: string, seconds: number, points: -1 | 0 | 1, renews?: boolean) => WindowCount;
 

@@ -1,13 +1,7 @@
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js';
 import { createMemoryCounters, type WindowCount } from './memory-counters';
 import { batchScripts } from './redis-script-batcher';
-import {
-  countInMemory,
-  countInRedis,
-  type Attempt,
-  type DownloadLimiter,
-  type DownloadOutcome,
-} from './download-limiter';
+import { countInMemory, countInEither, countInRedis, type DownloadLimiter } from './download-limiter';
 import type { RedisConnection } from './redis';
 
 /**
@@ -160,20 +154,9 @@ export function createRedisLimiter(settings: Readonly<RateLimits>, redis: RedisC
     (address) => `licensing:download:{${address}}`,
   );
   return Object.assign(limiter, {
-    downloads: {
-      take: (asked: Attempt) =>
-        orInMemory(
-          asked.client,
-          () => inRedis.take(asked),
-          () => memory.downloads.take(asked),
-        ),
-      settle: (asked: Attempt, outcome: DownloadOutcome) =>
-        orInMemory(
-          asked.client,
-          () => inRedis.settle(asked, outcome),
-          () => memory.downloads.settle(asked, outcome),
-        ),
-    },
+    downloads: countInEither(inRedis, memory.downloads, ({ client: address }, ...asks) =>
+      orInMemory(address, ...asks),
+    ),
     downloadLimit: () => settings.limits.download,
   });
 }

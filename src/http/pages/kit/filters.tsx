@@ -138,7 +138,7 @@ function FilterMenu({
   const linkOf = (chosenValue: Option['value']) => to(path, { ...query, [name]: chosenValue });
   return (
     <div class={`chip${isOn ? ' chip-on' : ''}${isOrder ? ' chip-order' : ''}`}>
-      <details class="menu menu-left">
+      <details class={isOrder ? 'menu' : 'menu menu-left'}>
         <summary>
           {isOn ? null : <LineIcon name={isOrder ? 'arrow-down-wide-narrow' : 'plus'} />}
           {isOrder ? (

@@ -8,7 +8,7 @@ import { CustomerPage } from '../kit/customer-page';
 import { Submit } from '../kit/fields';
 import type { IconName } from '../kit/icons';
 import { NoteLine } from '../kit/note';
-import { Panel } from '../kit/panel';
+import { Panel, PanelBody } from '../kit/panel';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
 import { clientOf } from './customer';
@@ -166,14 +166,16 @@ function Figures({ view }: { view: KeyView }) {
   ];
   return (
     <section class="panel" aria-label={my.figures}>
-      <dl class="in facts facts-row">
-        {figures.map(([term, value]) => (
-          <div>
-            <dt>{term}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <PanelBody>
+        <dl class="facts facts-row">
+          {figures.map(([term, value]) => (
+            <div>
+              <dt>{term}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </PanelBody>
     </section>
   );
 }

@@ -109,7 +109,7 @@ async function showCustomer(call: OperatorCall): Promise<PageResponse> {
                   <ButtonLink path={`${path}/edit`} label={texts.edit} />
                 </>
               ) : null}
-              <MoreMenu label={`${t.common.actions}: ${customer}`}>
+              <MoreMenu ofPage label={`${t.common.actions}: ${customer}`}>
                 {mayWrite && note === null ? <a href={to(`${path}/note`)}>{texts.addNote}</a> : null}
                 <a href={to(`${path}/export`)}>{texts.export}</a>
                 {mayWrite ? (

@@ -205,13 +205,15 @@ function showSeveral(
 function FoundTable({ licenses, caption }: { licenses: FoundLicense[]; caption: string }) {
   const { t } = useView();
   const foundAs = new Map(licenses.map((one) => [one.license.id, one.foundAs]));
-  const isSaid = licenses.some((one) => one.foundAs !== null);
+  const [same, ...others] = new Set(foundAs.values());
+  // A column with the same words in each row would leave the names too little room.
+  const isColumn = others.length > 0;
   return (
     <LicenseTable
       licenses={licenses.map(({ license }) => license)}
-      caption={caption}
+      caption={isColumn || !same ? caption : `${caption} ${t.search.foundAs}: ${same}.`}
       further={
-        isSaid ? [{ title: t.search.foundAs, cell: ({ id }) => foundAs.get(id) ?? t.common.none }] : []
+        isColumn ? [{ title: t.search.foundAs, cell: ({ id }) => foundAs.get(id) ?? t.common.none }] : []
       }
       empty={null}
     />

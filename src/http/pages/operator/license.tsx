@@ -17,7 +17,7 @@ import { findCustomer } from '../../../privacy/customer-list';
 import { submitOperation, type DataOf } from '../submit';
 import { formState } from '../form-state';
 import { ButtonLink, Form } from '../kit/fields';
-import { LineIcon } from '../kit/icons';
+import { MoreMenu } from '../kit/more-menu';
 import { OperatorPage } from '../kit/operator-page';
 import { DescriptionList, PageHeader, PanelBody, Panel } from '../kit/panel';
 import { Status } from '../kit/status';
@@ -184,11 +184,8 @@ function Actions({ license, canSendKey }: { license: License; canSendKey: boolea
       <a class="btn lg" href={to(pathOf(license, '/plan'))}>
         {texts.changePlan}
       </a>
-      <details class="menu">
-        <summary class="btn btn-icon" aria-label={texts.more}>
-          <LineIcon name="ellipsis" />
-        </summary>
-        <ul class="pop">
+      <MoreMenu ofPage label={texts.more}>
+        <ul>
           <li class="only-narrow">{link('/plan', texts.changePlan)}</li>
           <li>{link('/slots', texts.changeSlots)}</li>
           <li>{link('/customer', texts.changeCustomer)}</li>
@@ -198,7 +195,7 @@ function Actions({ license, canSendKey }: { license: License; canSendKey: boolea
           {allowed.includes('cancel') ? <li class="cut">{link('/cancel', texts.cancel)}</li> : null}
           {allowed.includes('revoke') ? <li class="final">{link('/revoke', texts.revoke)}</li> : null}
         </ul>
-      </details>
+      </MoreMenu>
     </>
   );
 }

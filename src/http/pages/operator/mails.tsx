@@ -117,12 +117,17 @@ async function showMails({ db, query, settings, view }: OperatorCall): Promise<P
               ),
           },
           { title: columns.queued, kind: 'time', cell: ({ mail }) => format.moment(mail.createdAt) },
-          {
+          !failed && {
             title: columns.sent,
             kind: 'time',
             cell: ({ mail }) => (mail.sentAt === null ? t.common.none : format.moment(mail.sentAt)),
           },
-          { title: columns.attempts, kind: 'number', cell: ({ attempts }) => format.number(attempts) },
+          {
+            title: columns.attempts,
+            kind: 'number',
+            phone: 'wide',
+            cell: ({ attempts }) => format.number(attempts),
+          },
           failed && {
             title: '',
             kind: 'act',

@@ -363,26 +363,26 @@ export function PreviewPage({ form, sent, report, plans, covers, options, checke
             }))}
           />
           <Samples samples={report.samples} />
-        </div>
-        <p>
-          {isUnsaid || checked === ''
-            ? texts.unsaid
-            : columns !== null
-              ? texts.unconfirmed
-              : added + changed === 0
-                ? texts.nothing
-                : texts.canUndo}
-        </p>
-        {isUnsaid || columns !== null || checked === '' || added + changed === 0 ? null : (
-          <p class="acts">
-            <Submit
-              name="do"
-              value="import"
-              busy={texts.busy}
-              label={texts.submit(added + changed, number(added + changed))}
-            />
+          <p>
+            {isUnsaid || checked === ''
+              ? texts.unsaid
+              : columns !== null
+                ? texts.unconfirmed
+                : added + changed === 0
+                  ? texts.nothing
+                  : texts.canUndo}
           </p>
-        )}
+          {isUnsaid || columns !== null || checked === '' || added + changed === 0 ? null : (
+            <p class="acts">
+              <Submit
+                name="do"
+                value="import"
+                busy={texts.busy}
+                label={texts.submit(added + changed, number(added + changed))}
+              />
+            </p>
+          )}
+        </div>
       </Form>
     </TitledPage>
   );
@@ -418,12 +418,12 @@ function PlanTable({ form, plans, options }: { form: FormState; plans: MappedPla
         {
           title: ours,
           cell: ({ index, name, target }) => (
-            <>
+            <section class="stack">
               <select class="select" name={planField(index)} aria-label={texts.ourPlan(name)}>
                 <Options options={choices} chosen={form.value(planField(index)) ?? ''} />
               </select>
               {target?.isNew ? <NewPlanFields index={index} /> : null}
-            </>
+            </section>
           ),
         },
       ]}
@@ -436,7 +436,7 @@ function NewPlanFields({ index }: { index: number }) {
   const texts = useView().t.moveIn;
   const { name, limit, duration } = newPlanFields(index);
   return (
-    <div>
+    <>
       <TextField name={name} label={texts.made.name} required />
       <TextField
         name={limit}
@@ -446,7 +446,7 @@ function NewPlanFields({ index }: { index: number }) {
         required
       />
       <TextField name={duration} label={texts.made.duration} hint={texts.made.durationHint} />
-    </div>
+    </>
   );
 }
 
@@ -560,7 +560,7 @@ function Remarks({ id, title, remarks }: { id: string; title: string; remarks: R
         columns={[
           {
             title: columns.what,
-            kind: 'text',
+            kind: 'name',
             cell: ({ what, customers }) => (
               <>
                 {what}

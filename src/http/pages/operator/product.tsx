@@ -33,7 +33,7 @@ async function showProduct(call: OperatorCall): Promise<PageResponse> {
       <ButtonLink path={`/products/${id}/sites`} label={view.t.told.button} />
       {view.mayWrite ? <ButtonLink path={`/products/${id}/edit`} label={texts.edit} /> : null}
       {view.mayWrite || product.element !== null ? (
-        <MoreMenu label={`${view.t.common.actions}: ${name}`}>
+        <MoreMenu ofPage label={`${view.t.common.actions}: ${name}`}>
           {product.element === null ? null : (
             <a href={view.to(`/products/${id}/joomla-plugin`)}>{texts.plugin.button}</a>
           )}

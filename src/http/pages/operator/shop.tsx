@@ -318,7 +318,7 @@ function ShopPage({
           <>
             <ButtonLink kind="primary" path={`/shops/${name}/map`} label={t.orders.map.add} />
             <ButtonLink path={`/shops/${name}/edit`} label={texts.edit} />
-            <MoreMenu label={`${t.common.actions}: ${name}`}>
+            <MoreMenu ofPage label={`${t.common.actions}: ${name}`}>
               <div class="final">
                 <a href={to(`/shops/${name}/remove`)}>{texts.remove}</a>
               </div>

@@ -85,7 +85,7 @@ async function showWebhook(call: OperatorCall): Promise<PageResponse> {
             {isOn ? null : <Act path={`/webhooks/${id}/enable`} label={texts.enable} kind="primary" />}
             <Act path={`/webhooks/${id}/test`} label={texts.test} kind={isOn ? 'primary' : 'quiet'} />
             <ButtonLink path={`/webhooks/${id}/edit`} label={texts.edit} />
-            <MoreMenu label={`${t.common.actions}: ${name}`}>
+            <MoreMenu ofPage label={`${t.common.actions}: ${name}`}>
               <a href={to(`/webhooks/${id}/rotate`)}>{texts.rotate}</a>
               {isOn ? (
                 <Form path={`/webhooks/${id}/disable`} form={formState()}>

@@ -2,6 +2,7 @@ import { DAY_MS } from '../base/days';
 import type { LicenseMatch } from '../licensing/core/lookup';
 import type { Plan } from '../store/catalogue';
 import {
+  isFineWhenFull,
   liveStatus,
   nextPayment,
   paidUntil,
@@ -59,9 +60,9 @@ function readStanding(found: LicenseMatch, status: LiveStatus, now: Date): Entit
     : { code: 'FULL', ...end, limit: slots.activationLimit };
 }
 
-/** Reports whether the customer can use everything that was bought. A licence for one site is fine when it is used. */
+/** Reports whether the customer can use everything that was bought. */
 export function isFine(standing: Entitlement): boolean {
-  return standing.code === 'ACTIVE' || (standing.code === 'FULL' && standing.limit === 1);
+  return standing.code === 'ACTIVE' || (standing.code === 'FULL' && isFineWhenFull(standing.limit));
 }
 
 /** The time before its end in which a licence ends soon. */

@@ -1,7 +1,8 @@
 import type { WorksNowState } from './finding-model';
 import { OPERATORS, type OperatorLanguage } from '../texts/operators/languages';
-import type { LiveStatus } from '../licensing/core/states';
+import { isFineWhenFull, type LiveStatus } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
+import { slotsOf } from './reply';
 import type { HistoryEntry } from './request-history';
 import { inWords } from './sentences';
 import type { GroupedFindings } from './grouped-findings';
@@ -48,9 +49,11 @@ export function currentAccess(
   const { worksNow: texts, language: written } = OPERATORS[language];
   const refused = happened.filter(({ kind }) => kind === 'refused');
   const again = now.updates.allowed ? refused.filter((one) => isOver(one)) : [];
+  const isFull = now.new_site.code === 'ACTIVATION_LIMIT_REACHED';
+  const isUsed = isFull && !refused.some(isOfFullSlots) && isFineWhenFull(slotsOf(answer, license));
   const state = !now.updates.allowed
     ? 'refused'
-    : !now.new_site.allowed
+    : !now.new_site.allowed && !isUsed
       ? 'no_new_site'
       : again.length > 0
         ? 'again'
@@ -65,8 +68,8 @@ export function currentAccess(
       }
     : {
         allowed: now.new_site.allowed,
-        sentence: now.new_site.sentence,
-        note: fullNote(now, refused, options),
+        sentence: isUsed ? texts.onlySlotUsed : now.new_site.sentence,
+        note: isUsed ? null : fullNote(now, refused, options),
       };
   const sent = happened.find(({ kind }) => kind === 'granted');
   return {
@@ -79,6 +82,10 @@ export function currentAccess(
         ? null
         : texts.quiet(written.number(logDays), sent ? written.day(sent.at, options.zone) : null),
   };
+}
+
+function isOfFullSlots({ code }: HistoryEntry): boolean {
+  return code === 'SLOTS_FULL' || code === 'KEY_SLOTS_FULL';
 }
 
 /** Reports whether the licence's own state has ended this refusal. */
@@ -139,9 +146,7 @@ function fullNote(
 ): string | null {
   if (now.new_site.code !== 'ACTIVATION_LIMIT_REACHED') return null;
   const { worksNow: texts, language: written } = OPERATORS[language];
-  const last = refused.find(
-    ({ code, identifier }) => (code === 'SLOTS_FULL' || code === 'KEY_SLOTS_FULL') && identifier !== null,
-  );
+  const last = refused.find((one) => isOfFullSlots(one) && one.identifier !== null);
   return last?.identifier
     ? texts.lastRefused(
         last.identifier,

@@ -131,8 +131,8 @@ function caseOfUnknown(meant: GroupedFindings['meant']): ReplyCase {
   return meant.facts.certain === false ? 'unknown_key' : 'mistyped';
 }
 
-/** Returns the slots of the key if its own limit is reached but not the licence's. */
-function slotsOf({ fullKey }: GroupedFindings, license: License | undefined): number {
+/** Returns the slots of the licence, or those of the key if only its own limit is reached. */
+export function slotsOf({ fullKey }: GroupedFindings, license: License | undefined): number {
   const { activationLimit = 0, activationsUsed = 0 } = license ?? {};
   if (fullKey === undefined || (activationLimit !== 0 && activationsUsed >= activationLimit))
     return activationLimit;

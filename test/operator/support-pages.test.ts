@@ -355,6 +355,12 @@ Example Shop Ltd`,
     const { id, key } = await give({ limit: 1 });
     const ip = newClient();
     expect(await activate('20T10:00:00', key, 'a.example.org', ip)).toBe(200);
+    const used = await tellBoth(id);
+    expect(used.en.works).toMatchObject({
+      state: 'fine',
+      newSite: { allowed: false, sentence: 'The only slot is in use.', note: null },
+    });
+    expect(used.de.works.newSite.sentence).toBe('Der einzige Platz ist belegt.');
     for (const time of ['21T10:00:00', '21T10:01:00'])
       expect(await activate(time, key, 'new.example.org', ip)).toBe(403);
     const { en, de } = await tellBoth(id);

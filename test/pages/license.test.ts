@@ -204,6 +204,18 @@ describe('the page of a licence', () => {
     expect(html).not.toContain(key);
   });
 
+  it('shows the only slot in use as a fact, not as a problem', async () => {
+    const { get } = await browser();
+    const { id, key } = await give({ activation_limit: 1 });
+    await service.write.ok(`POST /licenses/${id}/activations`, { identifier: 'a.example.com' }, 201);
+    await download(key);
+    const { text, html } = await get(`/licenses/${id}`);
+    expect(html).toContain('verdict-ok');
+    expect(text).toContain('The only slot is in use.');
+    expect(text).not.toContain('New sites are refused');
+    expect(text).not.toContain('Choose a site to remove');
+  });
+
   it('does every action once, and keeps the typed values when it is refused', async () => {
     const { get, post } = await browser();
     const { id } = await give({ expires_at: '2027-06-01', reference: `order-${Date.now()}` });

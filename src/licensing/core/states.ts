@@ -59,6 +59,11 @@ export function nextPayment(
   return license.renewsItself ? 'by_itself' : null;
 }
 
+/** Reports whether a licence with this limit is fine when all its slots are in use. A licence for one site is. */
+export function isFineWhenFull(limit: number): boolean {
+  return limit === 1;
+}
+
 export type Transition = 'suspend' | 'reinstate' | 'revoke' | 'cancel' | 'renew';
 
 /** The allowed transitions. `revoked` and `cancelled` are final. */

@@ -153,12 +153,13 @@ function fullKeyOf({ now, findings }: WhyAnswer): number | undefined {
 export function WhyPanels({ license, why }: { license: License; why: Why }) {
   const { t, to } = useView();
   const texts = t.license.why;
-  const { works, happened, nearby } = why;
+  const { works, happened, nearby, reply } = why;
   if (works === null) return null;
+  const isFine = reply.case === 'fine' || (reply.case === 'full' && works.state === 'fine');
   return (
     <>
       <Verdict license={license} why={why} works={works} />
-      <ReplyPanel license={license} why={why} isOpen={why.isReplyAsked || why.reply.case !== 'fine'} />
+      <ReplyPanel license={license} why={why} isOpen={why.isReplyAsked || !isFine} />
       {happened.length + nearby.length === 0 ? null : (
         <Panel
           id="happened"
@@ -193,11 +194,11 @@ function Verdict({ license, why, works }: { license: License; why: Why; works: C
           <h2 id="h-why">{main.sentence}</h2>
           {works.state === 'again' ? <p>{works.summary}</p> : null}
           {main.note === null ? null : <p>{main.note}</p>}
-          <RemedyBar license={license} why={why} />
+          {works.state === 'fine' ? null : <RemedyBar license={license} why={why} />}
         </div>
       </div>
       <div class="also">
-        <Icon name={other.allowed ? 'yes' : 'no'} kind={other.allowed ? 'ok' : 'bad'} />
+        <OtherIcon isFine={works.state === 'fine'} allowed={other.allowed} />
         <div>
           {other.sentence}
           {other.note === null ? null : <p class="small muted">{other.note}</p>}
@@ -206,6 +207,12 @@ function Verdict({ license, why, works }: { license: License; why: Why; works: C
       </div>
     </section>
   );
+}
+
+/** A slot that is used, in a licence that is fine, is a fact and not a refusal. */
+function OtherIcon({ isFine, allowed }: { isFine: boolean; allowed: boolean }) {
+  if (allowed) return <Icon name="yes" kind="ok" />;
+  return isFine ? <Icon name="info" kind="muted" /> : <Icon name="no" kind="bad" />;
 }
 
 /** The note that the verdict is about another key than the main key. */

@@ -32,6 +32,7 @@ export const worksNow: Translated<typeof en> = {
   lastRefused: (identifier, at, count, written) =>
     `Zuletzt abgelehnt: ${identifier}, ${at}${count === 1 ? '' : `, ${written}-mal`}. Was belegt ist, läuft weiter.`,
   keepsWorking: 'Was belegt ist, läuft weiter.',
+  onlySlotUsed: 'Der einzige Platz ist belegt.',
   quiet: (days, day) =>
     `Keine Ablehnung in ${counted(days, 'Tag', 'Tagen')}.${day === null ? '' : ` Das letzte Update wurde am ${day} gesendet.`}`,
 };

@@ -33,6 +33,7 @@ export const worksNow = {
   lastRefused: (identifier: string, at: string, count: number, written: string) =>
     `Last refused: ${identifier}, ${at}${count === 1 ? '' : `, ${written} times`}. What is activated keeps working.`,
   keepsWorking: 'What is activated keeps working.',
+  onlySlotUsed: 'The only slot is in use.',
   quiet: (days: string, day: string | null) =>
     `No refusal in ${counted(days, 'day', 'days')}.${day === null ? '' : ` Last update sent on ${day}.`}`,
 };

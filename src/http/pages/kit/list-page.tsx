@@ -11,6 +11,7 @@ export function ListPage<Row>({
   actions,
   above,
   list,
+  fold,
   filter,
   tags,
   paging,
@@ -30,6 +31,8 @@ export function ListPage<Row>({
     above?: Child;
     /** the title of the list's panel */
     list?: string | undefined;
+    /** the line that opens the list, if it has only what few people need; without rows there is no list then */
+    fold?: Child;
     /** the filter form: its results replace the table while the user types */
     filter?: Child;
     /** active filters that the form has no field for */
@@ -49,19 +52,33 @@ export function ListPage<Row>({
       {bar}
     </>
   );
+  const parts = (
+    <>
+      {filter}
+      {filter === undefined ? (
+        rows
+      ) : (
+        <div id="results" {...(bar === undefined ? {} : { class: 'pick' })}>
+          {rows}
+        </div>
+      )}
+    </>
+  );
   return (
     <TitledPage title={title} nav={nav} crumbs={crumbs} heading={heading} sub={sub} actions={actions}>
       {above}
-      <Panel id="list" title={list} footer={footer}>
-        {filter}
-        {filter === undefined ? (
-          rows
-        ) : (
-          <div id="results" {...(bar === undefined ? {} : { class: 'pick' })}>
-            {rows}
-          </div>
-        )}
-      </Panel>
+      {fold === undefined ? (
+        <Panel id="list" title={list} footer={footer}>
+          {parts}
+        </Panel>
+      ) : table.rows.length === 0 ? null : (
+        <Panel id="list">
+          <details class="fold">
+            <summary>{fold}</summary>
+            {parts}
+          </details>
+        </Panel>
+      )}
       {below}
     </TitledPage>
   );

@@ -26,6 +26,8 @@ import { OfferPanel, readOffer, type Offer } from './update-xml';
 /** The list of a product's releases, and the versions that sites are offered. */
 
 const LIMIT = 50;
+/** The number of newest versions that are cards. */
+const CARDS = 4;
 
 export const releaseListRoutes: Route<OperatorCall>[] = [
   { path: '/releases', get: showReleases },
@@ -48,6 +50,10 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
   const { rollouts } = offer.xml;
   const rollout = await readRollout(call, id, rollouts[0]?.version);
   const downloads = await readDownloads(call, id);
+  // The newest versions are cards. In another order, all are rows.
+  const cards = sort === undefined && after === undefined ? items.slice(0, CARDS) : [];
+  const older = items.slice(cards.length);
+  const range = [older[0], older.at(-1)].map((one) => one?.version ?? '') as [string, string];
   const add = <ButtonLink kind="primary" path={`/products/${id}/releases/new`} label={texts.add} />;
   return {
     page: (
@@ -68,11 +74,22 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
             <OfferPanel offer={offer} />
             <SecurityPanel standing={await loadSecurityAdoption(call, id)} />
             {rollout === undefined ? null : <RolloutPanel rollout={rollout} />}
+            {cards.map((release) => (
+              <Card release={release} rollouts={rollouts} downloads={downloads} />
+            ))}
           </>
         }
         list={texts.list}
+        fold={
+          cards.length === 0 ? undefined : (
+            <>
+              {next === null ? texts.older(older.length, format.number(older.length)) : texts.allOlder}
+              <span class="end">{texts.range(...range)}</span>
+            </>
+          )
+        }
         filter={
-          items.length < 2 ? undefined : (
+          older.length < 2 ? undefined : (
             <Filters
               path="/releases"
               label={t.common.order}
@@ -81,9 +98,9 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
             />
           )
         }
-        caption={`${texts.orders[by]}. ${t.common.shown(format.number(items.length))}`}
+        caption={`${texts.orders[by]}. ${t.common.shown(format.number(older.length))}`}
         sorting={{ path: '/releases', query: { product_id: id }, by }}
-        rows={items}
+        rows={older}
         empty={
           <>
             <p>{offer.club === undefined ? texts.none : texts.noneOfClub}</p>
@@ -222,6 +239,45 @@ function ReleaseState({
       {states[state] ?? state}
       {staged === undefined ? null : ` ${texts.badge(String(staged.percent))}`}
     </Tag>
+  );
+}
+
+/** A version as a card: its state, its changes and its downloads. */
+function Card({
+  release,
+  rollouts,
+  downloads,
+}: {
+  release: Release;
+  rollouts: Offer['xml']['rollouts'];
+  /** by version; undefined if they were not loaded in time */
+  downloads: ReadonlyMap<string, number> | undefined;
+}) {
+  const { t, to, format, mayWrite } = useView();
+  const { id, version, state, changelog, security, publishedAt, fileSize } = release;
+  const texts = t.releases;
+  const count = downloads?.get(version) ?? 0;
+  return (
+    <article class="panel" aria-labelledby={`h-v${id}`}>
+      <header>
+        <div class="acts">
+          <h2 id={`h-v${id}`}>{mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}</h2>
+          <ReleaseState release={release} rollouts={rollouts} />
+          {security ? <span class="tag tag-word tag-bad">{texts.security.badge}</span> : null}
+        </div>
+        <div class="acts">
+          {publishedAt === null ? null : <span>{format.localDay(publishedAt)}</span>}
+          {mayWrite ? <Action release={release} /> : null}
+        </div>
+      </header>
+      <ChangeList changelog={firstLines(changelog)} words={texts.changes} />
+      <footer>
+        {downloads === undefined || state === 'draft' ? null : (
+          <span>{texts.downloaded(count, format.number(count))}</span>
+        )}
+        <span class="muted">{format.bytes(fileSize)}</span>
+      </footer>
+    </article>
   );
 }
 

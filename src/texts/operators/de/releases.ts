@@ -51,6 +51,10 @@ export const releases: Translated<typeof en> = {
       'Fügen Sie diese Zeilen ins Manifest der Erweiterung ein, in das oberste Element. Websites fragen dann nach Updates und haben ein Feld für den Schlüssel.',
   },
   list: 'Versionen',
+  older: (count, written) => `${written} ältere ${count === 1 ? 'Version' : 'Versionen'}`,
+  allOlder: 'Ältere Versionen',
+  range: (first, last) => (first === last ? first : `${first} bis ${last}`),
+  downloaded: (count, written) => `${written} ${count === 1 ? 'Download' : 'Downloads'} in 30 Tagen`,
   orders: {
     '-version': 'Höchste Version zuerst',
     version: 'Niedrigste Version zuerst',

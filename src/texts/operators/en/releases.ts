@@ -51,6 +51,11 @@ export const releases = {
       'Paste these lines into the manifest of the extension, inside its root element. Sites then ask for updates, and have a field for the key.',
   },
   list: 'Versions',
+  older: (count: number, written: string) => `${written} older ${count === 1 ? 'version' : 'versions'}`,
+  allOlder: 'Older versions',
+  range: (first: string, last: string) => (first === last ? first : `${first} to ${last}`),
+  downloaded: (count: number, written: string) =>
+    `${written} ${count === 1 ? 'download' : 'downloads'} in 30 days`,
   orders: {
     '-version': 'Highest version first',
     version: 'Lowest version first',

@@ -50,6 +50,7 @@ export function BarChart({
   height = 150,
   numbers = { titles: series.map(({ title }) => title), rows: bars },
   hasTable = true,
+  write,
 }: {
   /** unique in the page */
   id: string;
@@ -67,16 +68,21 @@ export function BarChart({
   numbers?: TableNumbers;
   /** false if a table next to the chart has the same numbers */
   hasTable?: boolean;
+  /** writes a long value, such as an amount: only the highest and the last bar then have a number above them */
+  write?: (value: number) => string;
 }) {
   const { t, format } = useView();
   const highest = Math.max(0, ...bars.map(totalOf));
   const top = bars.find((bar) => totalOf(bar) === highest);
   const isEach = axis.length === bars.length && bars.length <= MAX_LABELS;
-  if (highest === 0) return <p class="none">{empty}</p>;
-  const isLong = bars.some((bar) => format.compact(totalOf(bar)).length > SHORT);
+  const highestAt = top === undefined ? -1 : bars.indexOf(top);
+  const hasNumber = (i: number) =>
+    isEach && (write === undefined || i === highestAt || (i === bars.length - 1 && i > highestAt + 1));
+  if (highest === 0) return <p class="muted">{empty}</p>;
+  const isLong = write === undefined && bars.some((bar) => format.compact(totalOf(bar)).length > SHORT);
   return (
     <>
-      {isEach ? null : <p class="scale">{t.common.highest(format.number(highest), top?.label)}</p>}
+      {isEach ? null : <p class="tiny muted">{t.common.highest(format.number(highest), top?.label)}</p>}
       <svg
         class={isEach && isLong ? 'chart chart-long' : 'chart'}
         width="100%"
@@ -93,7 +99,9 @@ export function BarChart({
             highest={highest}
             height={height}
             count={bars.length}
-            hasNumber={isEach}
+            room={height - (isEach ? NUMBER_HEIGHT : 4)}
+            number={hasNumber(i) ? (write ?? format.compact)(totalOf(bar)) : undefined}
+            write={write ?? format.number}
           />
         ))}
         <line class="l" x1="0" x2="100%" y1={height - 0.5} y2={height - 0.5} />
@@ -128,7 +136,9 @@ function Stack({
   highest,
   height,
   count,
-  hasNumber,
+  room,
+  number,
+  write,
 }: {
   bar: Bar;
   i: number;
@@ -136,17 +146,19 @@ function Stack({
   highest: number;
   height: number;
   count: number;
-  hasNumber: boolean;
+  /** the height of the highest bar */
+  room: number;
+  /** the number above the bar */
+  number: string | undefined;
+  write: (value: number) => string;
 }) {
-  const { format } = useView();
   const total = totalOf(bar);
   const share = 100 / count;
-  const room = height - (hasNumber ? NUMBER_HEIGHT : 4);
   let base = height;
   if (total === 0) return <g />;
   return (
     <g>
-      <title>{`${bar.label}: ${format.number(total)}`}</title>
+      <title>{`${bar.label}: ${write(total)}`}</title>
       {bar.values.map((value, n) => {
         if (value === 0) return null;
         // Draw at least one pixel, so that a small value is visible.
@@ -162,11 +174,11 @@ function Stack({
           />
         );
       })}
-      {hasNumber ? (
+      {number === undefined ? null : (
         <text class="n" x={`${round(share * (i + 0.5))}%`} y={round(base - 4)} text-anchor="middle">
-          {format.compact(total)}
+          {number}
         </text>
-      ) : null}
+      )}
     </g>
   );
 }
@@ -192,7 +204,7 @@ function Legend({ series }: { series: Series[] }) {
 
 interface TableNumbers {
   titles: string[];
-  rows: { label: string; values: number[] }[];
+  rows: { label: string; values: Child[] }[];
 }
 
 /** A table of numbers, which keeps its rows and columns on a phone. @param what the title of the first column */
@@ -277,7 +289,7 @@ export function DayCalendar({
   const nameOf = (day: string) => format.day(new Date(day));
   return (
     <>
-      <p class="scale">
+      <p class="tiny muted">
         {highest === 0
           ? t.common.highest('0')
           : t.common.highest(format.number(highest), top && nameOf(top.day))}
@@ -388,7 +400,7 @@ export function HorizontalBars({
   if (rows.length === 0)
     return (
       <div class="in">
-        <p class="none">{empty}</p>
+        <p class="muted">{empty}</p>
       </div>
     );
   return (

@@ -36,6 +36,8 @@ export const renewals: Translated<typeof en> = {
     title: 'Bezahlt und erstattet',
     since: (day: string) => `vollständig seit ${day}`,
     also: (amounts: string) => `und ${amounts}`,
+    says: (paid, refunded) =>
+      `In zwölf Monaten: bezahlt ${paid === '' ? 'nichts' : paid}${refunded === '' ? '' : `; erstattet ${refunded}`}.`,
     note: 'Wie die Shops es gemeldet haben, nach Monaten in UTC und ohne Steuern. Das ersetzt keine Buchhaltung.',
     paid: 'Bezahlt',
     refunded: 'Erstattet',

@@ -35,6 +35,8 @@ export const renewals = {
     title: 'Paid and refunded',
     since: (day: string) => `complete since ${day}`,
     also: (amounts: string) => `and ${amounts}`,
+    says: (paid: string, refunded: string) =>
+      `In twelve months: paid ${paid === '' ? 'nothing' : paid}${refunded === '' ? '' : `; refunded ${refunded}`}.`,
     note: 'As the shops reported it, by month in UTC and without taxes. It does not replace accounting.',
     paid: 'Paid',
     refunded: 'Refunded',

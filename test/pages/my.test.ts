@@ -369,6 +369,13 @@ describe('the customer’s pages', () => {
       expect(html.indexOf(`id="h-l${soon.id}"`)).toBeLessThan(html.indexOf(`id="h-l${calm.id}"`));
       expect(html).toContain('&lt;b&gt;Smith&lt;/b&gt;');
       expect(html).toContain('order-&lt;i&gt;');
+      const { html: one } = await customer.get(`/my/mail?license=${calm.id}`);
+      expect(one).toContain(`id="h-l${calm.id}"`);
+      expect(one).not.toContain(`id="h-l${soon.id}"`);
+      expect(one).not.toContain('ends in 16 days');
+      expect(one).toContain(`/my/mail?license=${soon.id}"`);
+      // The address of another licence shows all of one's own.
+      expect((await customer.get('/my/mail?license=999999')).html).toContain(`id="h-l${soon.id}"`);
       const found = await customer.post('/my/sites', { site: 'bakery' });
       expect(found.html).toContain('bakery.example.net');
       expect(found.html).not.toContain('museum.example.net');

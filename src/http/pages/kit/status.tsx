@@ -24,6 +24,12 @@ const LOOKS: Record<LicenseStatus, [TagKind, IconName]> = {
   cancelled: ['off', 'minus'],
 };
 
+/** The shape of a licence's status, next to the licence's name. */
+export function StatusIcon({ status }: { status: LicenseStatus }) {
+  const [kind, icon] = LOOKS[status];
+  return <Icon name={icon} kind={kind} />;
+}
+
 /** The badge of a licence's status. @param says a longer text instead of the status, such as one with the end */
 export function Status({ status, says }: { status: string; says?: string }) {
   const { t } = useView();

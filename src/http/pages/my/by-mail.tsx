@@ -2,6 +2,7 @@ import { daysUntil } from '../../../selfservice/standing';
 import { readByMail, type MyLicense } from '../../../selfservice/by-mail';
 import { CustomerPage } from '../kit/customer-page';
 import { NoteLine } from '../kit/note';
+import { StatusIcon } from '../kit/status';
 import { Pagination } from '../kit/table';
 import type { PageResponse, CustomerCall } from '../page';
 import { useView } from '../view';
@@ -34,6 +35,9 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
     my.licenseCount(total.licenses, format.number(total.licenses)),
     my.siteCount(total.sites, format.number(total.sites)),
   );
+  const chosen = licenses.find(({ id }) => String(id) === query.get('license'));
+  const shown = chosen === undefined ? licenses : [chosen];
+  const attention = chosen === undefined ? total.attention : chosen.attention === null ? 0 : 1;
   const help = licenses.find(({ supportUrl }) => supportUrl !== null)?.supportUrl;
   return {
     page: (
@@ -53,14 +57,12 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
             {refused}
           </NoteLine>
         )}
-        <ActionItems
-          licenses={licenses.filter(({ attention }) => attention !== null)}
-          total={total.attention}
-        />
-        {total.sites === 0 ? null : <SiteSearchForm />}
+        <LicenseNav licenses={licenses} chosen={chosen} after={after} />
+        <ActionItems licenses={shown.filter((one) => one.attention !== null)} total={attention} />
+        {total.sites === 0 || chosen !== undefined ? null : <SiteSearchForm />}
         {total.licenses === 0 ? <p>{my.noLicenses}</p> : null}
-        {licenses.map((license) => (
-          <LicensePanel license={license} isOnly={total.attention === 1} />
+        {shown.map((license) => (
+          <LicensePanel license={license} isOnly={attention === 1} />
         ))}
         <Pagination
           path="/my/mail"
@@ -75,6 +77,42 @@ export async function showByMail(call: CustomerCall, refused?: string): Promise<
       </CustomerPage>
     ),
   };
+}
+
+/** The links to one licence each. The one to all of them is the first. */
+function LicenseNav({
+  licenses,
+  chosen,
+  after,
+}: {
+  licenses: MyLicense[];
+  chosen: MyLicense | undefined;
+  after: string | undefined;
+}) {
+  const { t, to } = useView();
+  if (licenses.length < 2) return null;
+  const current = (one: MyLicense | undefined) => (one === chosen ? { 'aria-current': 'page' as const } : {});
+  return (
+    <nav class="licnav" aria-label={t.my.licenses}>
+      <a class="btn" href={to('/my/mail', { after })} {...current(undefined)}>
+        {t.my.all}
+      </a>
+      {licenses.map((one) => (
+        <a class="btn" href={to('/my/mail', { after, license: one.id })} {...current(one)}>
+          <StatusIcon status={one.status} />
+          <span>
+            {one.product.name} <span class="sub">{nameIn(licenses, one)}</span>
+          </span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** Returns the plan of a licence, with the end of its key if another licence has the same. */
+function nameIn(licenses: MyLicense[], { id, product, plan, keys: [main] }: MyLicense): string {
+  const isSame = licenses.some((one) => one.id !== id && one.product.id === product.id && one.plan === plan);
+  return isSame && main?.keyHint ? `${plan} · ${main.keyHint}` : plan;
 }
 
 /** Returns the offset of a page of the list (pagination); 0 if it is not a number. */

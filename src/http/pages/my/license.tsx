@@ -55,7 +55,12 @@ export function LicensePanel({ license, isOnly }: { license: MyLicense; isOnly: 
         ))}
         <div class="acts">
           {license.downloads.map(({ productId, product, version }) => (
-            <DownloadButton licenseId={id} productId={productId} version={version}>
+            <DownloadButton
+              licenseId={id}
+              productId={productId}
+              version={version}
+              isPrimary={license.downloads.length === 1 && attention === null}
+            >
               {license.downloads.length > 1 ? my.downloadOf(product, version) : my.downloadVersion(version)}
             </DownloadButton>
           ))}
@@ -75,7 +80,7 @@ export function LicensePanel({ license, isOnly }: { license: MyLicense; isOnly: 
         </div>
       ) : null}
       <SiteTable
-        caption={my.sites.caption(title)}
+        caption={my.sites.caption}
         sites={sites.newest}
         licenseId={id}
         mayRemove={removals.left > 0}
@@ -144,7 +149,7 @@ function Keys({ license }: { license: MyLicense }) {
   const { keys: texts } = t.my;
   return (
     <Table
-      caption={texts.caption(licenseTitle(license))}
+      caption={texts.caption}
       rows={license.keys}
       empty=""
       columns={[
@@ -190,7 +195,14 @@ function KeyButtons({
       {canBeShown ? (
         <form method="post" action={to(`${path}/show`)}>
           <button class="btn btn-sm" type="submit" {...(isRow ? { 'aria-label': keys.showThe(hint) } : {})}>
-            {isRow ? keys.show : keys.showThe(hint)}
+            {isRow ? (
+              keys.show
+            ) : (
+              <>
+                {keys.showKey}
+                <span class="visually-hidden"> {hint}</span>
+              </>
+            )}
           </button>
         </form>
       ) : null}{' '}

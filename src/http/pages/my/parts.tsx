@@ -93,12 +93,14 @@ export function DownloadButton({
   licenseId,
   productId,
   version,
+  isPrimary = false,
   children,
 }: {
   /** undefined for the licence of the session's key */
   licenseId?: number;
   productId: number;
   version: string;
+  isPrimary?: boolean;
   children: Child;
 }) {
   const { to } = useView();
@@ -107,7 +109,7 @@ export function DownloadButton({
       {licenseId === undefined ? null : <input type="hidden" name="license_id" value={String(licenseId)} />}
       <input type="hidden" name="product_id" value={String(productId)} />
       <input type="hidden" name="version" value={version} />
-      <button class="btn btn-sm" type="submit">
+      <button class={isPrimary ? 'btn btn-sm btn-primary' : 'btn btn-sm'} type="submit">
         {children}
       </button>
     </form>

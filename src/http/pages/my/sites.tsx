@@ -80,7 +80,7 @@ async function showSites(call: MailCall, q?: string): Promise<PageResponse> {
         <Panel id="sites">
           <SiteSearchForm path={path} value={q} />
           <SiteTable
-            caption={sites.caption(license)}
+            caption={sites.caption}
             sites={items}
             licenseId={id}
             mayRemove

@@ -7,6 +7,7 @@ import { counted } from '../../case';
 export const my: Translated<typeof en> = {
   title: 'Ihre Lizenz',
   licenses: 'Ihre Lizenzen',
+  all: 'Alle Lizenzen',
   key: {
     title: 'Mit Ihrem Lizenzschlüssel',
     label: 'Lizenzschlüssel',
@@ -93,7 +94,7 @@ export const my: Translated<typeof en> = {
   endedOn: (day) => `Abgelaufen am ${day}`,
   keyCount: (count) => `${count} Schlüssel`,
   keys: {
-    caption: (license) => `Schlüssel von ${license}`,
+    caption: 'Schlüssel',
     hint: 'Schlüssel endet auf',
     for: 'Für',
     main: 'Hauptschlüssel',
@@ -102,6 +103,7 @@ export const my: Translated<typeof en> = {
     slotsOf: (used, limit) => `${used} von ${limit}`,
     endsOn: (day) => `bis ${day}`,
     show: 'Anzeigen',
+    showKey: 'Schlüssel anzeigen',
     showThe: (hint) => `Schlüssel ${hint} anzeigen`,
     shown: 'Ihr Schlüssel',
     keepSecret: 'Wer diesen Schlüssel hat, kann Ihre Lizenz nutzen.',
@@ -122,7 +124,7 @@ export const my: Translated<typeof en> = {
     ended: 'Dieser Schlüssel gilt nicht mehr oder wurde schon ersetzt.',
   },
   sites: {
-    caption: (license) => `Websites von ${license}, neueste zuerst`,
+    caption: 'Websites, neueste zuerst',
     title: (license) => `Websites von ${license}`,
     site: 'Website',
     since: 'Seit',

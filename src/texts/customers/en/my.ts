@@ -5,6 +5,7 @@ import { counted } from '../../case';
 export const my = {
   title: 'Your licence',
   licenses: 'Your licences',
+  all: 'All licences',
   key: {
     title: 'With your licence key',
     label: 'Licence key',
@@ -90,7 +91,7 @@ export const my = {
   endedOn: (day: string) => `Ended on ${day}`,
   keyCount: (count: string) => counted(count, 'key', 'keys'),
   keys: {
-    caption: (license: string) => `Keys of ${license}`,
+    caption: 'Keys',
     hint: 'Key ends in',
     for: 'For',
     main: 'main key',
@@ -99,6 +100,7 @@ export const my = {
     slotsOf: (used: string, limit: string) => `${used} of ${limit}`,
     endsOn: (day: string) => `until ${day}`,
     show: 'Show',
+    showKey: 'Show the key',
     showThe: (hint: string) => `Show the key ${hint}`,
     shown: 'Your key',
     keepSecret: 'Anyone who has this key can use your licence.',
@@ -119,7 +121,7 @@ export const my = {
     ended: 'This key has ended, or has already been replaced.',
   },
   sites: {
-    caption: (license: string) => `Sites of ${license}, newest first`,
+    caption: 'Sites, newest first',
     title: (license: string) => `Sites of ${license}`,
     site: 'Site',
     since: 'Since',

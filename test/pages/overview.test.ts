@@ -147,11 +147,16 @@ describe('the overview', () => {
       'Example Shop 2.1.0 is published, but customers’ sites are not offered it.',
     );
     expect(html).toContain('/releases?product_id=42"');
+    // The navigation has their number, also on other pages.
+    const [, count] = /(\d+) things/.exec(textOf(html)) ?? [];
+    const countOf = (page: string) => /<span class="count">(\d+)</.exec(page)?.[1];
+    expect([countOf(html), countOf((await seller.get('/licenses')).html)]).toEqual([count, count]);
     await regenerateUpdateXml(service.db, { xmlDir, publicUrl: PUBLIC.LICENSING_PUBLIC_URL }, 42);
     await service.db(table(service.db, 'license_refusals')).delete();
     await giveToken(service.db, 'issue', 'shop');
     const calm = await seller.get('/?wait=1');
     expect(textOf(calm.html)).toContain('Nothing needs you.');
+    expect(countOf((await seller.get('/licenses')).html)).toBeUndefined();
   });
 
   test('has the numbers of its charts in tables, equal to the statistics', async () => {

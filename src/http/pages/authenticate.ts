@@ -6,6 +6,7 @@ import { readSessionCookie } from '../session-cookies';
 import { requestedLanguageOf } from './preference-cookies';
 import { localeOf } from './call';
 import { limitPageViews } from './limits';
+import { NAV_COUNTS, NAV_COUNTS_MS } from './load-optional';
 import { readCustomerSession } from './my/customer';
 import {
   scopeOf,
@@ -16,7 +17,7 @@ import {
   type Route,
 } from './page';
 import { signInAddress } from './sign-in/step-up';
-import type { View } from './view';
+import type { NavCounts, View } from './view';
 
 /** Decides who may see a page: every visitor, an operator or a customer. All others are redirected to a sign-in. */
 
@@ -29,7 +30,7 @@ export async function authenticateOperator(
   call: PageCall,
   route: Route<OperatorCall>,
 ): Promise<OperatorCall | PageResponse> {
-  const { ctx, db, at, authenticate, limiter, view } = call;
+  const { ctx, db, at, authenticate, lastFigures, limiter, view } = call;
   const cookie = readSessionCookie(ctx, 'operator');
   const session =
     cookie === undefined
@@ -46,6 +47,11 @@ export async function authenticateOperator(
   const { allowed, retryAfter } = await limiter('manage', callerKey(caller));
   if (!allowed) throw new OperationError('RATE_LIMITED', '', { retryAfter });
   view.operator = { name: caller.name, scope: caller.scope, byDoor: caller.byDoor };
+  const counts = lastFigures.kept.get(NAV_COUNTS);
+  // A form may change them. Rather none than wrong ones.
+  if (!isGet && route.scope !== 'read') lastFigures.kept.delete(NAV_COUNTS);
+  else if (counts !== undefined && Number(at) - Number(counts.at) < NAV_COUNTS_MS)
+    view.counts = counts.value as NavCounts;
   if (scopeOf(route, ctx.method) === 'write' && caller.scope !== 'write')
     throw new OperationError('FORBIDDEN', '');
   // Keep a form that was sent: its page asks for the sign-in itself.

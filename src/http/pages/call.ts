@@ -33,6 +33,7 @@ export function createPageCall(ctx: Context, dependencies: PagesDependencies): P
     },
     path: pathBelow(ctx.path),
     operator: undefined,
+    counts: undefined,
     get mayWrite() {
       return this.operator?.scope === 'write';
     },

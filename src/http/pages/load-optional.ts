@@ -27,6 +27,11 @@ export async function loadOptional<T>(
 /** The age up to which a figure counts as current. Aggregates are as old too. */
 export const FRESH_MS = 60_000;
 
+/** The name of the counts in the navigation, which the overview keeps. */
+export const NAV_COUNTS = 'navigation';
+/** The age up to which the navigation shows them. */
+export const NAV_COUNTS_MS = 10 * FRESH_MS;
+
 /** A figure with the time of its count. */
 export interface Figure<T> {
   value: T;

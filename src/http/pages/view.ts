@@ -26,6 +26,8 @@ export interface View {
   path: string;
   /** the signed-in operator; undefined for customers and visitors */
   operator: { name: string; scope: Scope; byDoor?: true | undefined } | undefined;
+  /** the numbers next to the names of the navigation, as the overview last counted them; undefined if unknown */
+  counts: NavCounts | undefined;
   /** true if the operator may change data */
   readonly mayWrite: boolean;
   /** the seller's name; empty if it is unknown */
@@ -36,6 +38,9 @@ export interface View {
   flash: FlashMessage | undefined;
   now: Date;
 }
+
+/** The numbers of action items by the part of the navigation that lists them. */
+export type NavCounts = Partial<Record<'overview' | 'orders' | 'mails', number>>;
 
 export const THEMES = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];

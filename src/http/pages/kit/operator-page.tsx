@@ -157,7 +157,8 @@ export function Mark({ name }: { name: string }) {
 
 /** The navigation at the left. In a small window it is a drawer, which its button opens without script. */
 function Sidebar({ nav }: { nav: NavName | undefined }) {
-  const { t, to } = useView();
+  const { t, to, format, counts } = useView();
+  const known: Partial<Record<NavName, number>> = counts ?? {};
   return (
     <nav class="side" id="side" popover="auto" aria-label={t.common.pages}>
       <Brand />
@@ -167,6 +168,7 @@ function Sidebar({ nav }: { nav: NavName | undefined }) {
             <a href={to(path)} {...(name === nav ? { 'aria-current': 'page' } : {})}>
               <LineIcon name={icon} />
               {t.common.nav[name]}
+              {known[name] ? <span class="count">{format.number(known[name])}</span> : null}
             </a>
           ))}
         </div>

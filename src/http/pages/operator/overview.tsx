@@ -33,8 +33,8 @@ import { OperatorPage } from '../kit/operator-page';
 import { PageHeader, Panel } from '../kit/panel';
 import { Table } from '../kit/table';
 import type { PageResponse, OperatorCall, Route } from '../page';
-import { useView, type Query } from '../view';
-import { countOrLast, FRESH_MS } from '../load-optional';
+import { useView, type NavCounts, type Query } from '../view';
+import { countOrLast, FRESH_MS, NAV_COUNTS } from '../load-optional';
 import { ArrivedPanel, EndingPanel, InstalledPanel, TrendPanel, UsedPanel } from './overview-charts';
 import { MoneyPanel } from './money-panel';
 import { ActionItemList } from './overview-needs';
@@ -80,6 +80,10 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
       // Orders do not split their amount by product.
       query.productId === undefined ? counted('money', (on) => readMoney(on, at)) : undefined,
     ]);
+  if (needs !== undefined) {
+    view.counts = navCounts(needs, gaps);
+    call.lastFigures.kept.set(NAV_COUNTS, { value: view.counts, at, isSlow: false });
+  }
   const released = releasedLately(goods, query, at).map(({ productId, version, publishedAt }) => ({
     what: `${productName(goods.products, productId)} ${version}`,
     at: publishedAt,
@@ -109,6 +113,16 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
         </div>
       </OperatorPage>
     ),
+  };
+}
+
+function navCounts(needs: ActionItem[], gaps: Gap[]): NavCounts {
+  const of = (...types: ActionItem['type'][]) =>
+    needs.reduce((sum, one) => sum + ('count' in one && types.includes(one.type) ? one.count : 0), 0);
+  return {
+    overview: needs.length + gaps.length,
+    orders: of('orders', 'failed', 'without_address'),
+    mails: of('mails'),
   };
 }
 

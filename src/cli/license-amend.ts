@@ -13,6 +13,8 @@ import { operate, type BodyOf, type DataOf } from './operate';
 import { eventJson, licenseJson } from '../licensing/views';
 import { askYesOrNo } from './standard-input';
 import { formatFields } from './tables';
+import { actorInWords } from '../support/sentences';
+import { history } from '../texts/operators/en/history';
 import { support } from '../texts/operators/en/support';
 
 /** Adds the subcommands of `licensing license` that do not change a licence's state, and its history. */
@@ -207,7 +209,7 @@ function describeEvent({
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
   return [
-    `${at}  ${actor}  ${what}`,
+    `${at}  ${actorInWords(actor, { history })}  ${what}`,
     ...names.map((name) => {
       const words = [was, is].flatMap((fields) => word(fields[name]));
       return `    ${name}: ${[...new Set(words)].join(' -> ')}`;

@@ -536,11 +536,11 @@ describe('the component', () => {
     try {
       const english = await (await joomla('5.3', one.url)).open();
       expect(textOf(english.html)).toBe(
-        'Shop messages with a wrong signature in the last seven days : 7 Open'.replace(' :', ':'),
+        'Shop messages with a wrong secret in the last seven days : 7 Open'.replace(' :', ':'),
       );
       const german = await (await joomla('5.3', one.url, 'de-AT')).open();
       expect(textOf(german.html)).toContain(
-        'Abgelehnte Signaturen von Shops in den letzten sieben Tagen: 7 Öffnen',
+        'Meldungen von Shops mit falschem Geheimnis in den letzten sieben Tagen: 7 Öffnen',
       );
     } finally {
       await one.db(table(one.db, 'shop_refusals')).delete();

@@ -1,6 +1,7 @@
 /** For `npx knex migrate:latest`; `licensing migrate` does the same in the build. */
 import type { Knex } from 'knex';
 import { readConfig } from './src/settings/config';
+import { MIGRATION_RULES } from './src/setup/database';
 import { knexConfig, openDatabase } from './src/store/engine/database';
 import {
   lockMigrations,
@@ -19,7 +20,7 @@ export default async function config(): Promise<Knex.Config> {
   await db.destroy();
   return {
     ...knexConfig(database, tablePrefix),
-    migrations: migrationConfig(tablePrefix),
+    migrations: migrationConfig(tablePrefix, MIGRATION_RULES),
     seeds: { directory: './seeds', loadExtensions: ['.ts'] },
   };
 }

@@ -29,7 +29,7 @@ const LAYERS = {
   support: ['joomla', 'licensing', 'orders', 'packages', 'store', 'texts'],
   overview: ['figures', 'joomla', 'licensing', 'store', 'support', 'texts'],
   settings: ['joomla', 'licensing', 'mail', 'orders', 'packages', 'process', 'runner', 'store', 'texts'],
-  setup: ['licensing', 'packages', 'process', 'settings', 'store'],
+  setup: ['licensing', 'orders', 'packages', 'process', 'settings', 'store'],
   doctor: [
     ...['access', 'joomla', 'licensing', 'mail', 'orders', 'overview', 'packages', 'process', 'settings'],
     ...['store', 'texts', 'webhooks'],

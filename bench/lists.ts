@@ -11,7 +11,7 @@ import {
   type Page,
 } from '../src/licensing/lists';
 import type { Db } from '../src/store/engine/database';
-import { migrate } from '../src/store/engine/migrate';
+import { migrate } from '../src/setup/database';
 import { toSqlTime } from '../src/store/engine/time';
 import type { MariaDb } from '../test/support/servers';
 import { testConfig } from '../test/support/service';

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import * as licenseDownloads from './license-downloads';
 import * as noticeAudience from './notice-audience';
 import * as releaseSboms from './release-sboms';
+import * as returnedPayments from './returned-payments';
 import * as schema from './schema';
 import * as searchWords from './search-words';
 import * as securityUpdates from './security-updates';
@@ -17,6 +18,7 @@ export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '004_release_sboms': releaseSboms,
   '005_notice_audience': noticeAudience,
   '006_license_downloads': licenseDownloads,
+  '007_returned_payments': returnedPayments,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

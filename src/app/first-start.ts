@@ -30,9 +30,9 @@ import { ConfigError } from '../base/errors';
 import { XML_PATH } from '../joomla/update-xml/location';
 import { addFirstSigningKey } from '../licensing/signing-keys';
 import { isSetting, SECRET_FILES, settingLine } from '../settings/names';
-import { readMigrations, withDatabase } from '../setup/database';
+import { migrate, readMigrations, withDatabase } from '../setup/database';
 import { driverCodeOf } from '../store/engine/errors';
-import { migrate, readSchemaState, refuseOtherPrefix } from '../store/engine/migrate';
+import { readSchemaState, refuseOtherPrefix } from '../store/engine/migrate';
 import { holdsSealed } from '../store/sealed';
 
 /**

@@ -44,7 +44,9 @@ export function licenseEnd(parts: Contribution[]): Date | null {
 }
 
 /** Reports whether all payments for a licence were given back, so that it has no paid end. */
-export function isAllReturned(parts: Contribution[]): boolean {
+export function isAllReturned(
+  parts: (Pick<Contribution, 'role'> & { standing: Pick<LineState, 'allReturned'> })[],
+): boolean {
   const paid = parts.filter(({ standing }) => standing.allReturned !== undefined);
   // A licence that was issued by hand had an end before any order.
   return (

@@ -109,7 +109,7 @@ export function reconcileLicense(draft: Draft, given: Given): SettledLicense {
   }
   if (isEarly) move();
   const allReturned = isAllReturned(parts);
-  if (allReturned !== isAllReturned(partsWere)) {
+  if (allReturned !== license.allReturned) {
     license.allReturned = allReturned;
     draft.changes.push({ type: 'set_returned', license: license.id, allReturned });
   }

@@ -2,13 +2,14 @@ import { isCoded, ConfigError } from '../base/errors';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import type { ProtectedFile } from '../packages/replace-file';
+import { returnedLicenses } from '../orders/returned-licenses';
 import { openDatabase, type Db } from '../store/engine/database';
 import { toDatabaseUnusable } from '../store/engine/error-messages';
 import {
   describePrefixes,
   emptySchemaState,
   findOtherPrefixes,
-  migrate,
+  migrate as migrateTables,
   readSchemaState,
   refuseOtherPrefix,
   refuseOtherSchema,
@@ -28,9 +29,11 @@ import { holdsSealed } from '../store/sealed';
 
 /** Opens the database for the command, creates its tables and migrates them. */
 
-export { emptySchemaState, migrate, SchemaError, type Db };
+export { emptySchemaState, SchemaError, type Db };
 export { driverReason } from '../store/engine/errors';
 export { isOutcomeUnknown } from '../store/engine/transaction';
+
+export const MIGRATION_RULES = { returnedLicenses };
 
 /** Longer than reading the largest table takes, so that the command ends if the database does not respond. */
 export const STATEMENT_TIMEOUT_MS = 300_000;
@@ -86,6 +89,15 @@ export async function readMigrations(db: Db, { tablePrefixChosen }: Config): Pro
   refuseOtherSchema(state);
   if (!tablePrefixChosen) await refuseOtherPrefix(db);
   return state;
+}
+
+/** Runs the pending migrations. @param onProgress is called for each piece of the rows that a migration fills */
+export function migrate(
+  db: Db,
+  database: Config['database'],
+  onProgress?: (done: number, all: number) => void,
+): Promise<string[]> {
+  return migrateTables(db, database, MIGRATION_RULES, onProgress);
 }
 
 /** Migrates the tables. @returns the migrations that it ran, and a text about other prefixes that may have been meant */

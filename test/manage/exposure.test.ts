@@ -4,7 +4,7 @@ import request from 'supertest';
 import { lastDownloads } from '../../migrations/license-downloads';
 import { insertAccesses, type Access } from '../../src/store/access-log';
 import { openDatabase, table, type Db } from '../../src/store/engine/database';
-import { migrate } from '../../src/store/engine/migrate';
+import { migrate } from '../../src/setup/database';
 import { recordEarlierDownloads } from '../../src/store/licenses/license-downloads';
 import type { Settings } from '../../src/settings/config';
 import { NOW, startManaged, type Managed } from '../support/manage';

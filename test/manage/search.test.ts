@@ -6,7 +6,7 @@ import { startHousekeeping } from '../../src/runner/housekeeping';
 import type { Settings } from '../../src/settings/config';
 import { isSqlite, openDatabase, table, type Db } from '../../src/store/engine/database';
 import { customerDigest } from '../../src/store/customer-digest';
-import { migrate } from '../../src/store/engine/migrate';
+import { migrate } from '../../src/setup/database';
 import { toSqlTime } from '../../src/store/engine/time';
 import {
   numberWord,

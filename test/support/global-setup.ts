@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseDatabaseUrl } from '../../src/store/engine/database-url';
-import { migrate } from '../../src/store/engine/migrate';
+import { migrate } from '../../src/setup/database';
 import { openDatabase, type DatabaseSettings } from '../../src/store/engine/database';
 import { diskTableOptions } from './disk-tables';
 import { IS_QUICK } from './extent';

@@ -16,7 +16,7 @@ import {
   type Db,
   type TableName,
 } from '../../src/store/engine/database';
-import { migrate } from '../../src/store/engine/migrate';
+import { migrate } from '../../src/setup/database';
 import type { MysqlSettings } from '../../src/store/engine/mysql';
 import type { SqliteSettings } from '../../src/store/engine/sqlite';
 import { IS_QUICK, ON_BOTH, ON_PASSENGER } from './extent';

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { isOtherSchema, migrationNames, migrationSource } from '../../../migrations/index';
+import type { ReturnRows } from '../../../migrations/returned-payments';
 import { CodedError } from '../../base/errors';
 import {
   isSqlite,
@@ -42,23 +43,33 @@ export class SchemaError extends CodedError<'SCHEMA', SchemaFacts> {
   }
 }
 
-/** Provides transactions in Knex's `userParams`, because a migration imports nothing of src (decision 6). */
-const withTransactions: Knex.MigrationSource<string> = {
+export type { ReturnRows };
+
+/** The rules by which migrations fill columns whose present value every later change is compared with. */
+export interface MigrationRules {
+  /** lists the licences whose payments were all given back */
+  returnedLicenses: (rows: ReturnRows) => number[];
+}
+
+/** Provides transactions and rules in Knex's `userParams`, because a migration imports nothing of src (decision 6). */
+const withParams = (rules: MigrationRules): Knex.MigrationSource<string> => ({
   ...migrationSource,
   async getMigration(name) {
     const migration = await migrationSource.getMigration(name);
     const up = (knex: Knex) => {
-      Object.assign(knex.userParams, { inTransaction: inTransaction.bind(null, knex) });
+      Object.assign(knex.userParams, { inTransaction: inTransaction.bind(null, knex), ...rules });
       return migration.up(knex);
     };
     return { ...migration, up };
   },
-};
+});
 
 /** Returns Knex's configuration, for `knex.migrate` and knexfile.ts, so that both use the same migrations table. */
-export function migrationConfig(prefix: string): Knex.MigratorConfig {
-  return { migrationSource: withTransactions, tableName: `${prefix}licensing_migrations` };
+export function migrationConfig(prefix: string, rules: MigrationRules): Knex.MigratorConfig {
+  return { ...migrationTable(prefix), migrationSource: withParams(rules) };
 }
+
+const migrationTable = (prefix: string) => ({ tableName: `${prefix}licensing_migrations` });
 
 /** Compares the database's migrations with those of this code. On an empty database, all are pending. */
 export async function readSchemaState(db: Db): Promise<SchemaState> {
@@ -189,6 +200,7 @@ export function settingsForPrefixes(prefixes: string[]): string {
 export async function migrate(
   db: Db,
   settings: DatabaseSettings,
+  rules: MigrationRules,
   onProgress?: (done: number, all: number) => void,
 ): Promise<string[]> {
   const unlock = await lockMigrations(settings, tablePrefix(db));
@@ -199,7 +211,7 @@ export async function migrate(
     const release = isUsed ? await claimDatabase(settings, servedMeanwhile) : undefined;
     Object.assign(db.userParams as object, { onProgress });
     try {
-      for (const name of pending) await db.migrate.up({ ...migrationConfig(tablePrefix(db)), name });
+      for (const name of pending) await db.migrate.up({ ...migrationConfig(tablePrefix(db), rules), name });
     } finally {
       await release?.();
     }
@@ -215,7 +227,7 @@ export async function prepareMigration(db: Db): Promise<SchemaState> {
   const state = await readSchemaState(db);
   refuseOtherSchema(state);
   if (await db.schema.hasTable(`${table(db, 'migrations')}_lock`))
-    await db.migrate.forceFreeMigrationsLock(migrationConfig(tablePrefix(db)));
+    await db.migrate.forceFreeMigrationsLock(migrationTable(tablePrefix(db)));
   return state;
 }
 

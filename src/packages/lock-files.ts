@@ -38,7 +38,13 @@ export async function readLockFiles(zip: string, signal?: AbortSignal): Promise<
   const take = async (file: ZipFile, entry: Entry, path: string) => {
     left.locks -= entry.uncompressedSize;
     if (entry.uncompressedSize > MAX_LOCK_BYTES || left.locks < 0) broken.add(path);
-    else files.set(path, await buffer(await file.openReadStreamPromise(entry)));
+    else
+      try {
+        files.set(path, await buffer(await file.openReadStreamPromise(entry)));
+      } catch {
+        signal?.throwIfAborted();
+        broken.add(path);
+      }
   };
   const visitInner = async (zip: Buffer, name: string) => {
     await eachEntry(

@@ -145,6 +145,8 @@ export async function publishRelease(
         rollout,
         publishedAt,
       };
+      // While it is a draft: a published version keeps its SBOM.
+      if (sbom === undefined && !keepsSbom) await deleteDraftSbom(trx, existing.id);
       if (!(await setRelease(trx, existing.id, 'draft', changes))) throw publishedMeanwhile(version);
     } else {
       if (await findRelease(trx, productId, version)) throw publishedMeanwhile(version);
@@ -164,7 +166,6 @@ export async function publishRelease(
     }
     const release = await requireRelease(trx, productId, version);
     if (sbom !== undefined) await putSbom(trx, { ...sbom, releaseId: release.id, createdAt: now });
-    else if (!keepsSbom) await deleteDraftSbom(trx, release.id);
     if (!draft) await enqueueReleaseWebhook(trx, 'release.published', release, now);
     return release;
   });

@@ -229,6 +229,43 @@ describe.each(ONE_KIND)('SBOMs, on %s', (kind) => {
     expect((await upload('2.3.0', undefined, only.bytes)).body.data.remarks).toHaveLength(1);
   });
 
+  it('are generated from what can be read, if lock files in inner zips are broken', async () => {
+    const damaged = await zipOf({ 'composer.lock': JSON.stringify(composerLock) });
+    // A byte in the middle of the packed file.
+    damaged.writeUInt8(damaged.readUInt8(60) ^ 0xff, 60);
+    const { bytes, path } = await makePackage({
+      'com_example.zip': await zipOf({
+        'admin/composer.lock': '7',
+        'site/composer.lock': JSON.stringify({ packages: [{ name: 'psr/log' }] }),
+        'vendor/composer/installed.json': JSON.stringify(installed.packages),
+      }),
+      'plg_damaged.zip': damaged,
+      'plg_deep.zip': await zipOf({
+        'package-lock.json': `{"dependencies":${'{"a":{"dependencies":'.repeat(3)}`,
+      }),
+      'plg_form.zip': await zipOf({ 'package-lock.json': '{"packages":{"node_modules/x":{"version":7}}}' }),
+    });
+    const broken = [
+      'com_example.zip: admin/composer.lock',
+      'com_example.zip: site/composer.lock',
+      'plg_damaged.zip: composer.lock',
+      'plg_deep.zip: package-lock.json',
+      'plg_form.zip: package-lock.json',
+    ];
+    const { status, body } = await upload('2.4.0', undefined, bytes);
+    const [remark] = body.data.remarks as [{ code: string; facts: string[] }];
+    expect([status, remark.code, [...remark.facts].sort()]).toEqual([201, 'lock-unread', broken]);
+    // A list is what Composer 1 wrote.
+    expect(JSON.stringify(await stored(body.data.id))).toContain('pkg:composer/guzzlehttp/guzzle@7.8.1');
+    const line = ['release', 'publish', '--product', '42', '--version', '2.5.0', '--file', path];
+    const { code, stderr } = await seller.run(line);
+    expect(code).toBe(0);
+    for (const one of broken) expect(stderr).toContain(one);
+    expect((await seller.run(['release', 'sbom', '--product', '42', '--version', '2.5.0'])).stdout).toContain(
+      'guzzle',
+    );
+  });
+
   it('follow the package of a draft', async () => {
     const origins = async () =>
       (await rows(service.db, 'release_sboms')).map(({ origin }) => origin).slice(-1);
@@ -244,6 +281,11 @@ describe.each(ONE_KIND)('SBOMs, on %s', (kind) => {
     await put(id, json(spdx()));
     await write.ok(`POST /releases/${id}/publish`);
     expect(await stored(id)).toEqual(spdx());
+    // A draft that is published with another package loses the SBOM of the earlier one.
+    const draft = (await upload('3.1.0', undefined, zip, '1')).body.data;
+    expect(await stored(draft.id)).toMatchObject({ bomFormat: 'CycloneDX' });
+    expect((await upload('3.1.0')).body.data.state).toBe('published');
+    expect((await write.send(`GET /releases/${draft.id}/sbom`)).status).toBe(404);
   });
 
   it('are printed, written and stored by the command', async () => {
@@ -302,7 +344,7 @@ describe.each(ONE_KIND)('SBOMs, on %s', (kind) => {
     const [{ id, version }] = (await write.all('/products/42/releases')) as [{ id: number; version: string }];
     expect(version).toBe('5.0.0');
     const edit = await pages.get(`/releases/${id}/edit`);
-    expect(textOf(edit.html)).toContain('No SBOM could be generated');
+    expect(textOf(edit.html)).toContain('This version has no SBOM. No SBOM could be generated');
     expect(edit.html).toContain(`/releases/${id}/sbom"`);
     expect((await pages.get(`/releases/${id}/sbom.json`)).status).toBe(404);
     const refused = await pages.post(

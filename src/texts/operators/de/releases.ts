@@ -253,7 +253,7 @@ export const releases: Translated<typeof en> = {
     fieldNew: 'Leer: Sie wird aus den Lock-Dateien im Paket erzeugt.',
     given: (format, day) => `SBOM: ${format}, hochgeladen ${day}.`,
     generated: (format, day) => `SBOM: ${format}, aus den Lock-Dateien im Paket erzeugt ${day}.`,
-    none: 'Es konnte keine SBOM erzeugt werden: Dafür braucht das Paket beim Veröffentlichen eine lesbare Lock-Datei (composer.lock, vendor/composer/installed.json oder package-lock.json).',
+    none: 'Diese Version hat keine SBOM. Als ihr Paket gespeichert wurde, konnte keine SBOM erzeugt werden: Das Paket hat keine lesbare Lock-Datei (composer.lock, vendor/composer/installed.json oder package-lock.json), oder dieser Dienst erzeugte damals noch keine SBOMs.',
     hidden: 'Kunden sehen sie nicht.',
     replaces: 'Eine hochgeladene SBOM ersetzt die jetzige.',
     upload: 'SBOM hochladen...',

@@ -257,7 +257,7 @@ export const releases = {
     given: (format: string, day: string) => `SBOM: ${format}, uploaded ${day}.`,
     generated: (format: string, day: string) =>
       `SBOM: ${format}, generated from the lock files in the package ${day}.`,
-    none: 'No SBOM could be generated: for this, the package needs a readable lock file when it is published (composer.lock, vendor/composer/installed.json or package-lock.json).',
+    none: 'This version has no SBOM. No SBOM could be generated when its package was stored: the package has no readable lock file (composer.lock, vendor/composer/installed.json or package-lock.json), or this service did not yet generate SBOMs then.',
     hidden: 'Customers do not see it.',
     replaces: 'An uploaded SBOM replaces the present one.',
     upload: 'Upload an SBOM...',

@@ -51,8 +51,8 @@ const config: Config = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Tests wait half of their time for servers that they start and stop.
   maxWorkers: 2 * availableParallelism(),
-  // A hung test ends; a busy machine, on which a test with many processes took 31 s, does not fail it.
-  testTimeout: 90_000,
+  // A hung test ends. With busy loops on two cores and a load of 20, tests of many commands took 120 s.
+  testTimeout: 300_000,
   // Within Jest's 500 ms a worker with a heap of 300 MB has closed everything, but not always ended on a busy machine.
   workerGracefulExitTimeout: 10_000,
   reporters: ['default', '<rootDir>/test/support/summary-reporter.mjs'],

@@ -732,7 +732,7 @@ describe('a large package', () => {
     expect(small).toBeGreaterThan(10);
     expect(grown).toBeLessThan(100);
     await shop.service.stop();
-  }, 120_000);
+  });
 });
 
 interface EntryOptions {

@@ -286,7 +286,7 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await withdrawRelease(service.db, 42, version, NOW);
     const before = server.received.length;
     service.clock.now = new Date(busyUntil.getTime() + 60_000);
-    await eventually(async () => expect(await queued()).toEqual([]), 60_000);
+    await eventually(async () => expect(await queued()).toEqual([]));
     expect(server.received).toHaveLength(before);
   });
 });

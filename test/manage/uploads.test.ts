@@ -314,4 +314,4 @@ it(`accepts a package of ${MEGABYTES} MB in little memory`, async () => {
     await service.stop();
     await db.destroy();
   }
-}, 120_000);
+});

@@ -273,7 +273,7 @@ test('a MariaDB that is lost with its site is restored on another server from th
     new RegExp(`^${lost.sold.license_key} .*\\n${later!.license_key} `),
   );
   expect(await unknown()).toHaveLength(1);
-}, 120_000);
+});
 
 test('an upgrade, the restore in the guide and another upgrade leave the same as one upgrade', async () => {
   const server = await startDatabase();
@@ -317,7 +317,7 @@ test('an upgrade, the restore in the guide and another upgrade leave the same as
   writeFileSync(on('var/backups/licensing/licensing.sql'), dump.slice(0, dump.length / 2));
   expect(await follow('Restore on the same server')).toMatch(/nothing was dropped/);
   expect(await tables()).toBe(upgraded.tables);
-}, 120_000);
+});
 
 test('a lost SQLite file is restored from a copy that was made during writes', async () => {
   const settings = writeSettings({
@@ -331,4 +331,4 @@ test('a lost SQLite file is restored from a copy that was made during writes', a
 
   await follow('SQLite: restore');
   await works(settings, lost);
-}, 120_000);
+});

@@ -60,7 +60,7 @@ describe('with its usual port taken by another program', () => {
       env: { ...env, LICENSING_DATABASE_URL: 'mysql://127.0.0.1:1/shop' },
     });
     demo.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
-    await eventually(() => expect(output).toMatch(/demo:licensing -- license show/), 120_000);
+    await eventually(() => expect(output).toMatch(/demo:licensing -- license show/));
   });
   afterAll(async () => {
     await endProcess(demo);

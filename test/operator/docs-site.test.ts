@@ -26,7 +26,7 @@ beforeAll(() => {
   });
   for (const name of readdirSync(site, { recursive: true, encoding: 'utf8' }))
     if (name.endsWith('.html')) pages.set(name, readFileSync(join(site, name), 'utf8'));
-}, 120_000);
+});
 
 const all = (html: string, pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found!);
 

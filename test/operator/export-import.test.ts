@@ -250,7 +250,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     key = await fill(source);
     await source.operator.json(['settings', 'set', 'shop_name', 'Acme']);
     file = await exported(source);
-  }, 120_000);
+  });
 
   it.each([kind, otherKind])(
     'is restored in an empty %s byte for byte, with ids and counters',
@@ -1028,7 +1028,7 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
       expect(stderr).toContain('Nothing was imported');
       expect({ what, rows: Object.values(await contents(to.db)).flat() }).toEqual({ what, rows: [] });
     }
-  }, 120_000);
+  });
 
   it('is the state of one moment, however long it takes', async () => {
     const large = await place(kind);

@@ -41,7 +41,7 @@ describe('the entry for shared hosting', () => {
        public $password = 'pw'; public $db = 'shop7'; public $dbprefix = 'jos_'; public $secret = 'abcdefghijklmnop'; }`,
     );
     const url = await start({ LICENSING_JOOMLA_ROOT: root });
-    const page = await eventually(async () => (await fetch(`${url}/pages/sign-in`)).text(), 30_000);
+    const page = await eventually(async () => (await fetch(`${url}/pages/sign-in`)).text());
     expect(page).toContain('The licence service is not available');
     expect(page).not.toMatch(/owner7|shop7|127\.0\.0\.1|configuration\.php/);
     running!.process.kill('SIGTERM');
@@ -53,7 +53,7 @@ describe('the entry for shared hosting', () => {
       LICENSING_DATABASE_URL: await createMariaDbDatabase(),
       LICENSING_RATE_LIMIT: '3',
     });
-    await eventually(async () => expect((await fetch(`${url}/updates/42`)).status).not.toBe(503), 30_000);
+    await eventually(async () => expect((await fetch(`${url}/updates/42`)).status).not.toBe(503));
     const ask = async (n: number) =>
       (await fetch(`${url}/updates/42`, { headers: { 'X-Forwarded-For': `192.0.2.${n}` } })).status;
     const statuses: number[] = [];

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import request from 'supertest';
@@ -25,8 +25,6 @@ import {
   type Ended,
   type Running,
 } from '../support/service-process';
-
-jest.setTimeout(120_000);
 
 const ALL = migrationNames();
 const [SCHEMA, ...LATER] = ALL as [string, ...string[]];

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await giveYear(db, { packagesDir, keySecret: SECRET }, NOW);
   seller = await pagesClient(service);
   overview = (await seller.get('/?wait=1')).html;
-}, 120_000);
+});
 afterAll(() => service.stop());
 
 /** Follows the link with this text, or of the task that says it. */

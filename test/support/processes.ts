@@ -118,7 +118,7 @@ export async function untilTried(port: number, times: number): Promise<void> {
 }
 
 /** Repeats `attempt` until it succeeds, at first soon; throws its last error after `patience` ms. */
-export async function eventually<T>(attempt: () => Promise<T> | T, patience = 30_000): Promise<T> {
+export async function eventually<T>(attempt: () => Promise<T> | T, patience = 120_000): Promise<T> {
   const until = performance.now() + patience;
   for (let pause = 5; ; pause = Math.min(2 * pause, 50)) {
     try {

@@ -24,7 +24,7 @@ export interface RawConnection {
   close(): void;
 }
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 120_000;
 
 export function openRaw(url: string): RawConnection {
   const { hostname, port } = new URL(url);

@@ -305,5 +305,5 @@ async function startAndWait(
   await eventually(async () => {
     if (server.process.exitCode !== null) throw new Error(`A private server ended at its start.\n${log()}`);
     await ready();
-  }, 30_000);
+  });
 }

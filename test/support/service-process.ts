@@ -10,7 +10,7 @@ import { createMariaDbDatabase, migrateNew, testConfig, TIMEOUTS } from './servi
 
 /** The released program as in production: separate processes, used over HTTP and observed by their logs. */
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
 
 export type LogEntry = Record<string, unknown> & { msg: string };
 

@@ -23,7 +23,7 @@ let shop: Shop;
 beforeAll(async () => {
   shops = await webShops(APACHE);
   shop = await shops.open();
-}, 120_000);
+});
 afterAll(() => shops.close());
 
 describe('the configuration in deploy/apache', () => {

@@ -79,7 +79,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     await shop.json(['product', 'edit', '42', '--element', 'pkg_acme']);
     await shop.json(['update-xml', 'write', '--product', '42']);
     server = await start();
-  }, 120_000);
+  });
   afterAll(async () => {
     await shops.close();
     await service.stop();

@@ -22,7 +22,7 @@ let shop: Shop;
 beforeAll(async () => {
   shops = await webShops(NGINX);
   shop = await shops.open();
-}, 120_000);
+});
 afterAll(() => shops.close());
 
 describe('the files of nginx/', () => {

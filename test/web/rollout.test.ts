@@ -49,7 +49,7 @@ describe('behind nginx', () => {
       LICENSING_PUBLIC_URL: server.url,
     });
     await command.json(['product', 'edit', '42', '--element', 'pkg_example']);
-  }, 120_000);
+  });
   afterAll(() => shops.close());
 
   const from = (address: string, path = PATH) =>
@@ -104,7 +104,7 @@ describe('behind nginx', () => {
     await rollout('2.2.0', 100);
     expect((await offered('2.2.0')).size).toBe(ADDRESSES.length);
     expect(existsSync(join(shop.xmlDir, 'rollout/pkg_example'))).toBe(false);
-  }, 120_000);
+  });
 
   it('reports the bucket, which is the same for a whole IPv6 network and differs between files', async () => {
     writeFileSync(join(shop.xmlDir, 'pkg_other.xml'), '<updates/>');

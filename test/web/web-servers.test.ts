@@ -60,7 +60,7 @@ describe.each([NGINX, APACHE])('$name', (kind) => {
     }
     shop = bySender.get(kind.senders[0]![0])!;
     ({ server, key } = shop);
-  }, 120_000);
+  });
   afterAll(() => shops.close());
 
   describe('which request reaches whom', () => {

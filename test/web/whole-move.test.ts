@@ -63,7 +63,7 @@ beforeAll(async () => {
   server = await shops.start({
     ...{ upstream: hostOf(service), example: true, edit: (text, file) => files[file] ?? text },
   });
-}, 120_000);
+});
 afterAll(async () => {
   await shops.close();
   await service.stop();

@@ -40,7 +40,7 @@ it('is marked, shown to its customer, and announced once', async () => {
   expect(edit.html).toMatch(/name="security" value="true" checked/);
   expect(edit.html).toContain(notify);
   const releases = await pages.get('/releases?product_id=42');
-  expect(textOf(releases.html)).toContain('Security release Fixed Faster.');
+  expect(textOf(releases.html)).toMatch(/Security release .* Fixed Faster\./);
   // Publishing ends on the page Releases, so that page leads to the announcement.
   expect(releases.html).toContain(`${notify}"`);
   const product = await pages.get('/products/42');
@@ -87,4 +87,49 @@ it('is marked, shown to its customer, and announced once', async () => {
     409,
     expect.stringContaining('The customers were already notified about 2.1.0.'),
   ]);
+});
+
+it('is free on the own page of a customer whose licence has ended, if its branch is covered', async () => {
+  const { db, clock } = service;
+  const ago = (days: number) => new Date(clock.now.getTime() - days * 86_400_000);
+  const plan = await givePlan(db, { productId: 43, afterExpiry: 'security' });
+  for (const [version, days, security] of [
+    ['2.4.0', 90, false],
+    ['2.4.1', 80, false],
+    ['3.0.0', 60, false],
+    ['2.4.2', 10, true],
+    ['3.0.1', 9, true],
+  ] as const)
+    await giveRelease(service, { productId: 43, version, date: ago(days), security });
+  const ended = (customer: string) => giveLicense(db, plan, { customer, expiresAt: ago(70) });
+  const licence = await ended('ended@example.com');
+  const offered = (html: string) =>
+    [...html.matchAll(/name="version" value="(.*?)"/g)].map(([, version]) => version);
+  const free = /It is free for you, although your licence has ended\./g;
+
+  const byKey = await customerClient(service, { key: licence.key });
+  const { html } = await byKey.get('/my');
+  expect(offered(html)).toEqual(['2.4.2', '2.4.1', '2.4.0']);
+  expect(textOf(html)).toMatch(/2\.4\.2 .{0,60}closes a security hole. It is free for you/);
+  expect(textOf(html).match(free)).toHaveLength(1);
+  const given = await byKey.post('/my/downloads', { product_id: 43, version: '2.4.2' });
+  expect([given.status, given.headers.get('content-disposition')]).toEqual([
+    200,
+    expect.stringContaining('2.4.2.zip'),
+  ]);
+
+  const byMail = (await (await customerClient(service, { email: 'ended@example.com' })).get('/my/mail')).html;
+  expect(textOf(byMail)).toContain('Version 2.4.2 of Product 43 closes a security hole. It is free for you');
+  expect(offered(byMail)).toEqual(['2.4.2']);
+  const german = await customerClient(service, { key: licence.key }, { language: 'de' });
+  expect(textOf((await german.get('/my')).html)).toContain('Sie ist für Sie kostenlos');
+
+  for (const changes of [{ status: 'suspended' }, { all_returned: 1 }]) {
+    const { id, key } = await ended(`${Object.keys(changes).join()}@example.com`);
+    await db(table(db, 'licenses')).where({ id }).update(changes);
+    const other = await customerClient(service, { key });
+    const page = await other.get('/my');
+    expect([textOf(page.html).match(free), offered(page.html)]).toEqual([null, []]);
+    expect((await other.post('/my/downloads', { product_id: 43, version: '2.4.2' })).status).not.toBe(200);
+  }
 });

@@ -93,6 +93,7 @@ export async function showByKey(call: CustomerCall, refused?: string): Promise<P
               product={one}
               title={view.covers.length > 1 ? my.versionsOf(one.name) : my.versions}
               note={note}
+              isEnded={standing.code === 'EXPIRED'}
               isWhole={allOf === one.id}
             />
           ))

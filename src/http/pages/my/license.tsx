@@ -45,7 +45,9 @@ export function LicensePanel({ license, isOnly }: { license: MyLicense; isOnly: 
         {license.downloads
           .filter(({ security }) => security)
           .map(({ product, version }) => (
-            <p class="small strong">{my.securityOf(product, version)}</p>
+            <p class="small strong">
+              {(standing.code === 'EXPIRED' ? my.securityFreeOf : my.securityOf)(product, version)}
+            </p>
           ))}
         {license.supported.map(({ product, until }) => (
           <p class="muted small">

@@ -12,11 +12,14 @@ export function Versions({
   product: { id, versions, more, supportUntil },
   title,
   note,
+  isEnded,
   isWhole,
 }: {
   product: OfferedProduct;
   title: string;
   note: string | undefined;
+  /** a security release that an ended licence still covers is free */
+  isEnded: boolean;
   /** the older versions are open, because all of them were asked for */
   isWhole: boolean;
 }) {
@@ -34,7 +37,7 @@ export function Versions({
       )}
       <ol class="ver">
         {versions.slice(0, shown).map((version) => (
-          <Version productId={id} version={version} />
+          <Version productId={id} version={version} isEnded={isEnded} />
         ))}
       </ol>
       {older.length === 0 ? null : (
@@ -42,7 +45,7 @@ export function Versions({
           <summary>{t.my.older}</summary>
           <ol class="ver">
             {older.map((version) => (
-              <Version productId={id} version={version} />
+              <Version productId={id} version={version} isEnded={isEnded} />
             ))}
           </ol>
           {all === undefined ? null : <footer>{all}</footer>}
@@ -54,10 +57,12 @@ export function Versions({
 
 function Version({
   productId,
+  isEnded,
   version: { version, releasedAt, size, changelog, security, code },
 }: {
   productId: number;
   version: OfferedVersion;
+  isEnded: boolean;
 }) {
   const { t, format } = useView();
   return (
@@ -68,7 +73,9 @@ function Version({
           {releasedAt === null ? null : `${format.localDay(releasedAt)} · `}
           {format.bytes(size)}
         </span>
-        {security ? <p class="strong">{t.my.security}</p> : null}
+        {security ? (
+          <p class="strong">{isEnded && code === null ? t.my.securityFree : t.my.security}</p>
+        ) : null}
         <ChangeList changelog={changelog} words={t.my.changes} />
       </div>
       <div>

@@ -55,6 +55,10 @@ export const my: Translated<typeof en> = {
   security: 'Diese Version schließt eine Sicherheitslücke. Bitte aktualisieren Sie.',
   securityOf: (product, version) =>
     `Version ${version} von ${product} schließt eine Sicherheitslücke. Bitte aktualisieren Sie.`,
+  securityFree:
+    'Diese Version schließt eine Sicherheitslücke. Sie ist für Sie kostenlos, obwohl Ihre Lizenz abgelaufen ist. Bitte aktualisieren Sie.',
+  securityFreeOf: (product, version) =>
+    `Version ${version} von ${product} schließt eine Sicherheitslücke. Sie ist für Sie kostenlos, obwohl Ihre Lizenz abgelaufen ist. Bitte aktualisieren Sie.`,
   older: 'Ältere Versionen',
   supportUntil: (month) => `Sicherheitsupdates bis ${month}`,
   allVersions: 'Alle Versionen zeigen',

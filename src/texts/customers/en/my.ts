@@ -52,6 +52,11 @@ export const my = {
   security: 'This version closes a security hole. Please update.',
   securityOf: (product: string, version: string) =>
     `Version ${version} of ${product} closes a security hole. Please update.`,
+  /** for an ended licence that covers it */
+  securityFree:
+    'This version closes a security hole. It is free for you, although your licence has ended. Please update.',
+  securityFreeOf: (product: string, version: string) =>
+    `Version ${version} of ${product} closes a security hole. It is free for you, although your licence has ended. Please update.`,
   older: 'Older versions',
   supportUntil: (month: string) => `Security updates until ${month}`,
   allVersions: 'Show all versions',

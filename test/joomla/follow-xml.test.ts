@@ -21,6 +21,7 @@ import { listOfferedVersions } from '../../src/joomla/update-xml/plan-updates';
 import { editRelease, setRollout, withdrawRelease } from '../../src/packages/releases';
 import { giveRelease, makePackage } from '../support/packages';
 import { temporaryFolder } from '../support/processes';
+import { setPlan } from '../../src/store/catalogue';
 import { givePlan, ONE_BACKEND, startTestService, type TestService } from '../support/service';
 
 /** Tests that the update XML follows every change, and that its address is guarded. */
@@ -105,6 +106,31 @@ describe.each(ONE_BACKEND)('on %s', (_name, settings) => {
     await withdrawRelease(service.db, id, '1.0.0', new Date());
     await follow(id);
     expect(existsSync(folder)).toBe(false);
+  });
+
+  it('has such files for security updates, until no plan needs them', async () => {
+    const id = await product();
+    for (const version of ['2.4.0', '2.4.1', '3.0.0']) await release(id, version);
+    for (const version of ['2.4.2', '3.0.1'])
+      await giveRelease(service, { productId: id, version, security: true });
+    const folder = join(home.xmlDir, `pkg_${id}`);
+    const upTo = () => (existsSync(folder) ? readdirSync(folder).sort() : []);
+    const plan = await givePlan(service.db, { productId: id, afterExpiry: 'security' });
+    await follow(id);
+    const files = ['2.4.0', '2.4.1', '2.4.2', '3.0.0'].map((version) => `up-to-${version}.xml`);
+    expect(upTo()).toEqual(files);
+    // The file of the older branch's fix does not offer 3.0.0, which was published before it.
+    expect(versions(join(folder, 'up-to-2.4.2.xml'))).toEqual(['2.4.2']);
+    expect(versions(file(id))).toEqual(['3.0.1']);
+
+    await withdrawRelease(service.db, id, '2.4.2', new Date());
+    await follow(id);
+    expect(upTo()).toEqual(files.filter((name) => !name.includes('2.4.2')));
+    await setPlan(service.db, plan, { afterExpiry: 'nothing' });
+    await follow(id);
+    await release(id, '3.1.0');
+    await follow(id);
+    expect([upTo(), existsSync(folder)]).toEqual([[], false]);
   });
 
   it('has such files for the products of a club', async () => {

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import * as exposures from './exposures';
 import * as licenseDownloads from './license-downloads';
 import * as noticeAudience from './notice-audience';
 import * as releaseSboms from './release-sboms';
@@ -19,6 +20,7 @@ export const migrations: Record<string, Omit<Knex.Migration, 'down'>> = {
   '005_notice_audience': noticeAudience,
   '006_license_downloads': licenseDownloads,
   '007_returned_payments': returnedPayments,
+  '008_exposures': exposures,
 };
 
 export const migrationNames = (): string[] => Object.keys(migrations);

@@ -28,6 +28,7 @@ const COMMANDS: Record<string, () => Promise<(program: Command, workOnce: WorkOn
   order: async () => (await import('../cli/order.js')).addOrderCommands,
   unmatched: async () => (await import('../cli/unmatched.js')).addUnmatchedCommands,
   spreading: async () => (await import('../cli/spreading.js')).addSpreadingCommand,
+  exposure: async () => (await import('../cli/exposure.js')).addExposureCommand,
   renewals: async () => (await import('../cli/renewals.js')).addRenewalsCommand,
   'not-renewed': async () => (await import('../cli/renewals.js')).addNotRenewedCommand,
   token: async () => (await import('../cli/token.js')).addTokenCommands,

@@ -91,7 +91,7 @@ async function request(
   const asked = {
     caller: { scope: 'write' as const, name, actor, tokenId: null, joomlaUserId: null, credential: '' },
     path: textsOf(path),
-    query: new URLSearchParams(textsOf(query)),
+    query: new URLSearchParams(pairsOf(query)),
     readSent: operation.upload ? undefined : () => operation.readBody(defined(body)),
     receive: () => Promise.reject(new Error('No command uploads by an operation.')),
     language: 'en' as const,
@@ -134,6 +134,13 @@ function defined(fields: object): Record<string, unknown> {
 
 function textsOf(fields: object): Record<string, string> {
   return Object.fromEntries(Object.entries(defined(fields)).map(([name, value]) => [name, String(value)]));
+}
+
+/** Returns the fields of a query. A list is a field for each of its values. */
+function pairsOf(query: object): [string, string][] {
+  return Object.entries(defined(query)).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  );
 }
 
 /** Replaces the names of fields with those of options. A wrong field is a usage error, any other failure a refusal. */

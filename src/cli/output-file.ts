@@ -109,6 +109,6 @@ async function takeOwner({ uid, gid }: Stats, handle: FileHandle, path: string):
   });
 }
 
-async function toStandardOutput(text: string): Promise<void> {
+export async function toStandardOutput(text: string): Promise<void> {
   if (!writeStandardOutput(text)) await once(process.stdout, 'drain');
 }

@@ -3,6 +3,7 @@ import { answerOperations } from './answers';
 import { configurationOperations } from './configuration';
 import { customerOperations } from './customers';
 import { doctorOperations } from './doctor';
+import { exposureOperations } from './exposure';
 import { historyOperations } from './history';
 import { importOperations } from './imports';
 import { joomlaDoorOperations } from './joomla-door';
@@ -41,7 +42,12 @@ export const OPERATION_GROUPS: Record<string, Record<string, Operation>> = {
   History: historyOperations,
   Products: { ...productOperations, ...joomlaPluginOperations },
   Plans: planOperations,
-  Releases: { ...releaseOperations, ...releaseNoticeOperations, ...updateXmlOperations },
+  Releases: {
+    ...releaseOperations,
+    ...releaseNoticeOperations,
+    ...exposureOperations,
+    ...updateXmlOperations,
+  },
   Support: { ...whyOperations, ...answerOperations, ...reportedSiteOperations },
   Orders: { ...orderOperations, ...shopOperations, ...shopPluginOperations, ...unmatchedOperations },
   Customers: customerOperations,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../base/days';
+import { refreshExposures } from '../figures/exposure';
 import { refreshFigures } from '../figures/kept-figures';
 import { lastMonths } from '../figures/renewals';
 import { countAllLicenses, aggregateNewRows } from '../figures/statistics';
@@ -113,6 +114,12 @@ export function startHousekeeping(
       // Twice the interval, for the same reason.
       run: () => recordEarlierDownloads(db, ago(2 * HOUR_MS)),
       failure: 'the last downloads could not be completed; it is tried again in an hour',
+    },
+    {
+      name: 'exposure',
+      inBackground: true,
+      run: ({ goesOn }) => refreshExposures(db, now, goesOn),
+      failure: 'the exposure to a hole could not be counted; it is tried again in 20 s',
     },
     {
       // This comes after the sums, because rows are only deleted after they are summed.

@@ -57,6 +57,7 @@ export const UNSEARCHED: Record<Exclude<TableName, TextTable>, string> = {
   security_notices: 'ids, counts, and the operator who notified the customers',
   told_sites: 'sites and versions, found by licence',
   license_downloads: 'versions and times, found by licence',
+  exposures: 'versions and counts',
   key_networks: 'digests of networks, found by key',
   spreading_keys: 'ids and times',
   settings: "the seller's own name, addresses, limits and texts",

@@ -391,6 +391,8 @@ describe.each(ONE_KIND)('on %s', (kind) => {
       listProductReleases: { path: `/manage/products/${product}/releases` },
       getMoveIn: {},
       listProductSites: { path: `/manage/products/${product}/sites` },
+      getExposure: { path: `/manage/products/${product}/exposure`, query: [['fixed_in', '1.0.0']] },
+      getExposureCsv: { path: `/manage/products/${product}/exposure.csv`, query: [['fixed_in', '1.0.0']] },
       uploadRelease: {
         path: `/manage/products/${product}/releases`,
         ...{ query: [['version', '3.0.0']], body: zip, type: 'application/zip', statuses: [201] },

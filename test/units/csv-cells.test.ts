@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { csvFile, csvLine, csvOf } from '../../src/http/pages/csv';
+import { csvFile, csvOf } from '../../src/http/pages/csv';
+import { csvLine } from '../../src/operations/kit/csv';
 import { german } from '../../src/texts/operators/de/texts';
 import { english } from '../../src/texts/operators/en/texts';
 import { readCsv } from '../../src/transfer/csv';

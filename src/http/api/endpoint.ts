@@ -202,7 +202,7 @@ function send(ctx: Context, { status, body }: StoredResponse): void {
 function sendFile(ctx: Context, type: string, { name, size, bytes }: FileAnswer): void {
   ctx.set({
     'Content-Type': type,
-    'Content-Length': String(size),
+    ...(size !== undefined && { 'Content-Length': String(size) }),
     'Content-Disposition': `attachment; filename="${name}"`,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

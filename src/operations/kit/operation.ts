@@ -49,8 +49,8 @@ export interface OperationResult<Data = unknown> {
 /** A file that an operation answers with. The operation declares its type. */
 export interface FileAnswer {
   name: string;
-  /** the size in bytes */
-  size: number;
+  /** the size in bytes; undefined if it is not known before all is read */
+  size?: number;
   bytes: Readable | Buffer;
 }
 

@@ -25,9 +25,14 @@ export function bodyReader(schema: TSchema | undefined): Reader {
 
 export function queryReader(schema: TSchema | undefined): (query: URLSearchParams) => object {
   const read = textsReader(schema);
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, TSchema> };
   return (query) => {
-    const fields: Record<string, string> = Object.create(null) as Record<string, string>;
+    const fields: Record<string, string | string[]> = Object.create(null) as Record<string, string>;
     for (const [name, value] of query) {
+      if (Object.hasOwn(properties, name) && properties[name]?.type === 'array') {
+        fields[name] = [fields[name] ?? [], value].flat();
+        continue;
+      }
       if (name in fields) throw refused(`"${printable(name)}" is given twice.`, name);
       fields[name] = value;
     }

@@ -27,6 +27,7 @@ export type TableName =
   | 'security_notices'
   | 'told_sites'
   | 'license_downloads'
+  | 'exposures'
   | 'key_networks'
   | 'spreading_keys'
   | 'events'

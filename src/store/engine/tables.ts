@@ -20,6 +20,7 @@ import type { OutboxRow } from '../outbox';
 import type { Release } from '../releases';
 import type { ReleaseSbom } from '../sboms';
 import type { SecurityNotice } from '../security-notices';
+import type { StoredExposure } from '../exposures';
 import type { EndSum, StateSum } from '../renewals';
 import type { RowOf } from './row-fields';
 import type { SearchWord } from '../search-words';
@@ -64,6 +65,7 @@ declare module 'knex/types/tables' {
     [license_refusals: `${string}licensing_license_refusals`]: { license_id: number; at: string };
     [told_sites: `${string}licensing_told_sites`]: RowOf<ReportedSite>;
     [license_downloads: `${string}licensing_license_downloads`]: RowOf<LicenseDownload>;
+    [exposures: `${string}licensing_exposures`]: RowOf<StoredExposure>;
     [key_networks: `${string}licensing_key_networks`]: RowOf<KeyNetwork>;
     [spreading_keys: `${string}licensing_spreading_keys`]: RowOf<SpreadingKey>;
     [events: `${string}licensing_events`]: RowOf<StoredEvent> & Unsummed;

@@ -110,6 +110,9 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
             {state === 'published' && release.security ? (
               <ButtonLink path={`/releases/${id}/notify`} label={t.releases.security.tell} />
             ) : null}
+            {release.security ? (
+              <ButtonLink path={`/releases/${id}/exposure`} label={t.told.exposure.link} />
+            ) : null}
             <ButtonLink path={`/releases/${id}/sbom`} label={t.releases.sbom.upload} />
             {state === 'withdrawn' ? null : (
               <ButtonLink path={`/releases/${id}/withdraw`} label={editPage.withdraw(version)} />

@@ -80,7 +80,7 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
           notifiedAt !== null || isOff || mails === 0 ? undefined : texts.submit(mails, format.number(mails))
         }
         busy={texts.busy}
-        acts={<ButtonLink path={`/products/${productId}/sites`} label={texts.sites} />}
+        acts={<ButtonLink path={`/releases/${id}/exposure`} label={t.told.exposure.link} />}
         back={back}
       >
         <h2>{texts.preview}</h2>

@@ -115,7 +115,11 @@ async function showReleases(call: OperatorCall): Promise<PageResponse> {
             cell: ({ id, version, changelog, security }) => (
               <>
                 {mayWrite ? <a href={to(`/releases/${id}/edit`)}>{version}</a> : version}
-                {security ? <span class="sub">{texts.security.badge}</span> : null}
+                {security ? (
+                  <a class="sub" href={to(`/releases/${id}/exposure`)}>
+                    {texts.security.badge}
+                  </a>
+                ) : null}
                 <ChangeList changelog={firstLines(changelog)} words={texts.changes} />
               </>
             ),
@@ -276,6 +280,7 @@ function Card({
           <span>{texts.downloaded(count, format.number(count))}</span>
         )}
         <span class="muted">{format.bytes(fileSize)}</span>
+        {security ? <a href={to(`/releases/${id}/exposure`)}>{t.told.exposure.link}</a> : null}
       </footer>
     </article>
   );

@@ -23,6 +23,7 @@ import { productFormRoutes } from './product-form';
 import { productListRoutes } from './products';
 import { releaseActionRoutes } from './release-actions';
 import { releaseNewRoutes } from './release-new';
+import { releaseExposureRoutes } from './release-exposure';
 import { releaseRolloutRoutes } from './release-rollout';
 import { releaseNotifyRoutes } from './release-notify';
 import { releaseSbomRoutes } from './release-sbom';
@@ -76,6 +77,7 @@ export const operatorRoutes: Route<OperatorCall>[] = [
   ...releaseActionRoutes,
   ...releaseRolloutRoutes,
   ...releaseNotifyRoutes,
+  ...releaseExposureRoutes,
   ...releaseSbomRoutes,
   ...productListRoutes,
   ...productFormRoutes,

@@ -36,7 +36,8 @@ export function SecurityPanel({ standing }: { standing: SecurityAdoption | undef
       <a href={to(`/products/${productId}/sites`)}>
         {texts.behindOf(format.number(behind), format.number(counted))}
       </a>
-      . {notifiedAt === null ? null : texts.told(format.moment(notifiedAt))}
+      . <a href={to(`/releases/${id}/exposure`)}>{t.told.exposure.link}</a>{' '}
+      {notifiedAt === null ? null : texts.told(format.moment(notifiedAt))}
     </NoteLine>
   );
 }

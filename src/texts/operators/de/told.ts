@@ -33,6 +33,27 @@ export const told: Translated<typeof en> = {
     may: 'Darf aktualisieren',
   },
   may: 'Ja',
+  exposure: {
+    link: 'Wer ist betroffen?',
+    title: (version) => `Wer braucht ${version} noch?`,
+    fixedIn: (versions) => `Behoben in: ${versions}`,
+    how: 'Eine Version ist betroffen, wenn sie niedriger ist als die behobene Version ihres Zweigs. In einem Zweig ohne Korrektur zählt die höchste behobene Version. Ausgesetzte, entzogene und stornierte Lizenzen zählen nicht.',
+    counted: (at) => `Gezählt: ${at}.`,
+    counting: 'Die Zahlen werden gerade ermittelt. Laden Sie die Seite in einer Minute neu.',
+    facts: {
+      sites: 'Betroffene Websites nach Version',
+      downloads: 'Lizenzen ohne gemeldete Website, deren letzter Download betroffen ist',
+      unknown: 'Lizenzen mit unbekannter Version',
+      active: 'Aktive Lizenzen',
+      expiredCovered: 'Abgelaufene Lizenzen, die eine behobene Version bekommen',
+      expiredNotCovered: 'Abgelaufene Lizenzen, die keine bekommen',
+      customers: 'Kunden',
+      customersWithoutAddress: 'Kunden ohne Adresse',
+      notified: 'Per Mail benachrichtigte Kunden',
+      failed: 'Kunden, deren Mail nicht ankam',
+    },
+    mails: 'Erste und letzte Mail',
+  },
   spreading: {
     title: 'Vermutlich geteilte Schlüssel',
     about: (factor) =>

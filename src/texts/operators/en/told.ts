@@ -31,6 +31,27 @@ export const told = {
     may: 'May update',
   },
   may: 'Yes',
+  exposure: {
+    link: 'Who is affected?',
+    title: (version: string) => `Who still needs ${version}?`,
+    fixedIn: (versions: string) => `Fixed in: ${versions}`,
+    how: 'A version is affected if it is lower than the fixed version of its branch. In a branch without a fix, the highest fixed version counts. Suspended, revoked and cancelled licences do not count.',
+    counted: (at: string) => `Counted: ${at}.`,
+    counting: 'The figures are being counted. Load this page again in a minute.',
+    facts: {
+      sites: 'Affected sites, by version',
+      downloads: 'Licences without a reported site whose last download is affected',
+      unknown: 'Licences whose version is unknown',
+      active: 'Active licences',
+      expiredCovered: 'Expired licences that may have a fixed version',
+      expiredNotCovered: 'Expired licences that may not',
+      customers: 'Customers',
+      customersWithoutAddress: 'Customers without an address',
+      notified: 'Customers notified by mail',
+      failed: 'Customers whose mail failed',
+    },
+    mails: 'First and last mail',
+  },
   spreading: {
     title: 'Probably shared keys',
     about: (factor: string) =>

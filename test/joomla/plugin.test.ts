@@ -87,6 +87,8 @@ beforeAll(async () => {
     example: true,
     edit: (text) => text.replaceAll('/etc/letsencrypt/live/shop.example/', `${certificates}/`),
   });
+  await giveGallery(db);
+  await writeUpdateXml(db, 46, {}, xmlDir, [], { xmlDir, publicUrl: `https://shop.example:${nginx.port}` });
   await writeUpdateXml(db, 42, {}, xmlDir, [], { xmlDir, publicUrl: `https://shop.example:${nginx.port}` });
 });
 afterAll(async () => {
@@ -94,6 +96,21 @@ afterAll(async () => {
   await nginx.stop();
   await service.stop();
 });
+
+/** Adds a product whose ended licences get the security releases of their branches, and such a licence. */
+async function giveGallery(db: TestService['db']): Promise<void> {
+  const plan = await givePlan(db, { productId: 46, afterExpiry: 'security' });
+  await editProduct(db, 46, { element: 'pkg_gallery' });
+  keys.set('gallery', (await giveLicense(db, plan, { expiresAt: new Date('2026-03-15') })).key);
+  for (const [version, date, security] of [
+    ['2.4.0', '2026-01-01', false],
+    ['2.4.1', '2026-03-01', false],
+    ['3.0.0', '2026-04-01', false],
+    ['2.4.2', '2026-05-01', true],
+    ['3.0.1', '2026-05-02', true],
+  ] as const)
+    await giveRelease(service, { productId: 46, version, date: new Date(date), security });
+}
 
 /** Makes and unpacks the package for downloads from this port of shop.example. */
 async function makePackage(port: number, product = '42'): Promise<{ folder: string; files: string[] }> {
@@ -107,11 +124,11 @@ async function makePackage(port: number, product = '42'): Promise<{ folder: stri
 }
 
 /** Returns the steps that install the seller's extension as Joomla does: extension 1, update site 1. */
-function productWith(extraQuery: string): Step[] {
+function productWith(extraQuery: string, element = 'pkg_example'): Step[] {
   return [
     {
       sql: `INSERT INTO #__extensions (name, type, element, folder, client_id, enabled, manifest_cache, params, custom_data)
-        VALUES ('Example', 'package', 'pkg_example', '', 0, 1, '{"version":"1.0.0"}', '{}', '')`,
+        VALUES ('Example', 'package', '${element}', '', 0, 1, '{"version":"1.0.0"}', '{}', '')`,
     },
     {
       sql: `INSERT INTO #__update_sites (name, location, enabled, extra_query) VALUES ('Example', 'https://a', 1, '${extraQuery}')`,
@@ -122,6 +139,10 @@ function productWith(extraQuery: string): Step[] {
 
 /** The folders of unpacked packages, by the shop's port. */
 const packages = new Map<number, string>();
+
+/** The plugin's package for a product with security updates for ended licences. */
+let made: ReturnType<typeof makePackage> | undefined;
+const galleryPackage = () => (made ??= makePackage(nginx.port, '46'));
 
 async function siteWithPlugin(version: JoomlaVersion, port: number, extraQuery = ''): Promise<JoomlaSite> {
   const site = await createJoomlaSite(version, {
@@ -602,6 +623,46 @@ describe.each(JOOMLA_VERSIONS)('on Joomla %s', (version) => {
       { sql: "SELECT custom_data FROM #__extensions WHERE folder = 'installer'" },
     ]);
     expect(kept).toEqual([{ custom_data: '' }]);
+  });
+
+  it('offers the free security release of the installed branch, and nothing above it', async () => {
+    const xml = `https://shop.example:${nginx.port}/licensing-updates/pkg_gallery.xml`;
+    const gallery = (await galleryPackage()).folder;
+    const ended = await createJoomlaSite(version, {
+      ca: join(certificates, 'fullchain.pem'),
+      resolve: [`shop.example:${nginx.port}:127.0.0.1`],
+    });
+    await ended.run([...productWith(`dlid=${keys.get('gallery')!}`, 'pkg_gallery'), { install: gallery }]);
+    const set = (installed: string): Step => ({
+      sql: `UPDATE #__extensions SET manifest_cache = '{"version":"${installed}"}' WHERE extension_id = 1;
+        UPDATE #__update_sites SET location = '${xml}'`,
+    });
+    const visit = async (installed: string) => {
+      const [, found, clicked] = await ended.run([set(installed), { search: xml }, { click: true }]);
+      const { download: from, version: fetched } = clicked as Clicked;
+      return { ...(found as Searched), fetched, from };
+    };
+    const isSwapped = ['5.3', '6.1', '7.0'].includes(version);
+    const offer = await visit('2.4.1');
+    // Joomla adds the key to the address.
+    const key = `&dlid=${keys.get('gallery')!}`;
+    const [installed] = (await ended.run<Downloaded>([{ download: `${offer.from}${key}` }])) as [Downloaded];
+    if (isSwapped) {
+      expect(offer).toMatchObject({ url: xml.replace('.xml', '/up-to-2.4.2.xml'), version: '2.4.2' });
+      expect([offer.fetched, installed.status, installed.messages]).toEqual(['2.4.2', 200, []]);
+      // The site has it now, and is not offered the version that its licence does not cover.
+      expect(await visit('2.4.2')).toMatchObject({ version: '2.4.2', fetched: '2.4.2' });
+    } else {
+      expect([offer.url, offer.version, installed.status]).toEqual([xml, '3.0.1', 403]);
+      const [[type, text]] = installed.messages as [[string, string]];
+      expect(type).toBe('error');
+      expect(text).toContain('Version 2.4.2 closes a security hole and is free for this licence.');
+      expect(text).toContain(`<a href="https://shop.example:${nginx.port}${PREFIX}/pages/my"`);
+    }
+    const [direct] = (await ended.run<Downloaded>([
+      { download: `https://shop.example:${nginx.port}${PREFIX}/downloads/46?version=2.4.2${key}` },
+    ])) as [Downloaded];
+    expect(direct.status).toBe(200);
   });
 
   it('leaves nothing when it is uninstalled', async () => {

@@ -133,6 +133,45 @@ describe('a security release', () => {
     expect((await run('release', 'withdraw', ...of)).code).toBe(0);
     expect((await run('release', 'publish', ...of, '--file', other, '--draft')).code).toBe(1);
     expect((await run('packages', 'verify')).code).toBe(0);
+
+    // Commands that delete other rows.
+    const plan = [
+      '--product',
+      '42',
+      '--name',
+      'Single',
+      '--activation-type',
+      'domain',
+      '--activation-limit',
+      '1',
+    ];
+    await here.operator.json(['plan', 'add', ...plan]);
+    const table = join(temporaryFolder(), 'licences.csv');
+    writeFileSync(table, 'Key,Email\nMOVED-KEY-0001,jo@example.com\n');
+    const moved = await here.operator.json<{ id: number }>([
+      'import',
+      table,
+      '--from',
+      'csv',
+      '--product',
+      '42',
+      '--plan',
+      '1',
+    ]);
+    await here.operator.json(['import', '--undo', String(moved.id)]);
+    await here.operator.json(['import', table, '--from', 'csv', '--product', '42', '--plan', '1']);
+    await here.operator.json(['customer', 'erase', 'jo@example.com', '--yes']);
+    const exported = join(temporaryFolder(), 'out.jsonl');
+    await here.operator.json(['export', '--out', exported]);
+    const records = readFileSync(exported, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    await importJson(here, fileOf(records.filter(({ type }) => type !== 'sbom')));
+    expect((await run('release', 'edit', ...of, '--no-security')).code).toBe(0);
+    expect((await run('product', 'remove', '42')).code).toBe(1);
+    expect((await run('release', 'edit', ...of, '--security')).code).toBe(0);
+
     expect(readFileSync(packagePath(here.packagesDir, sha256)).length).toBeGreaterThan(0);
     expect((await sbomOf(here, '1.0.1')).stdout).toContain('pkg:composer/a/b@1.0');
   });

@@ -843,7 +843,7 @@ namespace {
         Host::$db->setQuery(
             'DELETE FROM #__updates;'
             . ' INSERT INTO #__updates (update_site_id, type, element, folder, client_id, version, detailsurl)'
-            . " VALUES (1, 'package', 'pkg_example', '', 0, $quoted, $location)"
+            . " SELECT 1, type, element, folder, client_id, $quoted, $location FROM #__extensions WHERE extension_id = 1"
         )->execute();
 
         return compact('url', 'version');

@@ -256,9 +256,9 @@ export const publishAndWithdraw: Task = async (desk) => {
   const xml = () => fetchText(page, `${site.shop}/licensing-updates/pkg_gallerypro.xml`);
   expect(await xml()).toContain(`<version>${version}</version>`);
 
-  const row = page.getByRole('row').filter({ has: page.getByText(version, { exact: true }) });
-  await hands.press(row.getByLabel(t.common.actions));
-  await hands.follow(row.getByRole('link', { name: t.releases.withdraw }));
+  const card = page.getByRole('article').filter({ has: page.getByText(version, { exact: true }) });
+  await hands.press(card.getByLabel(t.common.actions));
+  await hands.follow(card.getByRole('link', { name: t.releases.withdraw }));
   expect(await heading(desk)).toBe(withdrawPage.title(version));
   await hands.follow(button(desk, withdrawPage.submit(version)));
   expect(await xml()).not.toContain(`<version>${version}</version>`);

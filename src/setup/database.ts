@@ -2,14 +2,14 @@ import { isCoded, ConfigError } from '../base/errors';
 import type { Config } from '../settings/config';
 import { OperatorError } from '../licensing/operator-error';
 import type { ProtectedFile } from '../packages/replace-file';
-import { returnedLicenses } from '../orders/returned-licenses';
+import { returnedLicenses } from './returned-licenses';
 import { openDatabase, type Db } from '../store/engine/database';
 import { toDatabaseUnusable } from '../store/engine/error-messages';
 import {
   describePrefixes,
   emptySchemaState,
   findOtherPrefixes,
-  migrate as migrateTables,
+  runMigrations,
   readSchemaState,
   refuseOtherPrefix,
   refuseOtherSchema,
@@ -97,7 +97,7 @@ export function migrate(
   database: Config['database'],
   onProgress?: (done: number, all: number) => void,
 ): Promise<string[]> {
-  return migrateTables(db, database, MIGRATION_RULES, onProgress);
+  return runMigrations(db, database, MIGRATION_RULES, onProgress);
 }
 
 /** Migrates the tables. @returns the migrations that it ran, and a text about other prefixes that may have been meant */

@@ -197,7 +197,7 @@ export function settingsForPrefixes(prefixes: string[]): string {
  * @returns the migrations that this call ran
  * @throws SchemaError if this code cannot migrate the tables
  */
-export async function migrate(
+export async function runMigrations(
   db: Db,
   settings: DatabaseSettings,
   rules: MigrationRules,

@@ -1,10 +1,10 @@
 import type { ReturnRows } from '../store/engine/migrate';
 import { rowToFields, type RowOf } from '../store/engine/row-fields';
 import { toOrderEvent, type OrderEvent, type OrderLicense, type OrderLine } from '../store/orders/orders';
-import { reportedEventsOf } from './draft';
-import { isAllReturned } from './license-state';
-import { byTime, lineEvents } from './order-events';
-import { areAllReturned } from './refunds';
+import { reportedEventsOf } from '../orders/draft';
+import { isAllReturned } from '../orders/license-state';
+import { byTime, lineEvents } from '../orders/order-events';
+import { areAllReturned } from '../orders/refunds';
 
 type Link = Pick<OrderLicense, 'licenseId' | 'orderId' | 'lineId' | 'role'>;
 

@@ -10,5 +10,7 @@ export async function up(knex: Knex): Promise<void> {
     audience: `${t.ascii(16)} NOT NULL DEFAULT 'entitled'`,
     // The time at which the audience `everybody` was notified, which includes licences that do not cover the release.
     everybody_at: `${t.time} NULL`,
+    // The number of mails that were queued before.
+    earlier_mails: `${t.count} NOT NULL DEFAULT 0`,
   });
 }

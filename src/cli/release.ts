@@ -6,7 +6,8 @@ import { publish } from '../joomla/publish';
 import { explainReadFault } from '../packages/file-faults';
 import { OperatorError } from '../licensing/operator-error';
 import { asCaller } from '../process/rights';
-import { requireRelease } from '../packages/releases';
+import type { Db } from '../licensing/licensing';
+import { listFixLinks, readCveList, requireRelease, type AdviceGiven } from '../packages/releases';
 import { releaseOperations } from '../operations/releases';
 import { fileName, positiveInteger, requireChange, startDate } from './arguments';
 import { withSession, type Session } from './command';
@@ -30,7 +31,7 @@ import { addNotify } from './release-notify';
 import { addSbom, readSbomFile } from './release-sbom';
 import { formatTable } from './tables';
 
-interface PublishOptions {
+interface PublishOptions extends AdviceOptions {
   product: number;
   version: string;
   file?: string;
@@ -59,6 +60,11 @@ const UNCHECKED =
 
 const SECURITY =
   'mark it as a security release: customers see this, and "licensing release notify" mails them';
+
+const ADVISORY = 'advice for the users of a security release, in Markdown, at most 2,000 characters';
+const CVES = 'the vulnerabilities that it closes, such as CVE-2026-12345, with commas between them';
+const SAME_FIX_AS =
+  'the version whose fix it brings to another branch, or its id: each customer is notified once of both';
 
 export function addReleaseCommands(program: Command): void {
   const release = program.command('release').description('Versions of a product and their packages.');
@@ -93,6 +99,9 @@ function addPublish(release: Command): void {
         .conflicts('draft'),
     )
     .option('--security', SECURITY)
+    .option('--advisory <text>', ADVISORY)
+    .option('--cve <names>', CVES, cveList)
+    .option('--same-fix-as <version>', SAME_FIX_AS)
     .option(
       '--sbom <file>',
       'its SBOM (CycloneDX 1.4 or a later 1.x, or SPDX 2.3); without it, one is generated from the lock files in the package',
@@ -121,6 +130,7 @@ function addPublish(release: Command): void {
             unchecked: options.unchecked ?? false,
             rollout: options.rollout,
             security: options.security,
+            ...(await adviceOf(db, options)),
             sbom: options.sbom === undefined ? undefined : await readSbomFile(options.sbom),
           },
           now,
@@ -156,24 +166,32 @@ function addEdit(release: Command): void {
     .option('--changelog-file <file>', 'a text file with the changes in this version', fileName)
     .option('--security', SECURITY)
     .option('--no-security', 'it is not a security release')
+    .option('--advisory <text>', `${ADVISORY}; none removes it`)
+    .option('--cve <names>', `${CVES}; none removes them`, cveList)
+    .option('--same-fix-as <version>', `${SAME_FIX_AS}; none removes it`)
     .addHelpText(
       'after',
       '\nExample:\n  licensing release edit --product 42 --version 2.1.0 --changelog-file CHANGES.txt',
     )
     .action(
       (
-        options: Pick<PublishOptions, 'product' | 'version' | 'changelog' | 'changelogFile' | 'security'>,
+        options: Pick<
+          PublishOptions,
+          'product' | 'version' | 'changelog' | 'changelogFile' | 'security' | keyof AdviceOptions
+        >,
         command: Command,
       ) =>
         withSession(command, async (session) => {
-          const { security } = options;
-          requireChange(command, options.changelog, options.changelogFile, security);
+          const { security, advisory, cve, sameFixAs } = options;
+          const { changelogFile } = options;
+          requireChange(command, options.changelog, changelogFile, security, advisory, cve, sameFixAs);
           const changelog = await changelogOf(options);
+          const advice = await adviceOf(session.db, options);
           const { id } = await requireRelease(session.db, options.product, options.version.trim());
           const seen: { xml?: XmlResult } = {};
           const edited = await operate(session, releaseOperations.updateRelease, {
             path: { id },
-            body: { changelog, security },
+            body: { changelog, security, advisory: advice.advisory, cve, same_fix_as: advice.sameFixAs },
             followXml: async () => (seen.xml = await regenerateQuietly(session, options.product)),
           });
           const { version, state, product_id: product } = edited;
@@ -185,7 +203,7 @@ function addEdit(release: Command): void {
           const notice = security === true ? noticeLine(product, edited) : [];
           session.output.print(
             edited,
-            [describeEdit(version, changelog, security), ...line, ...notice].join('\n'),
+            [describeEdit(version, changelog, security, advice), ...line, ...notice].join('\n'),
           );
         }),
     );
@@ -242,11 +260,19 @@ function percent(text: string): number {
   return value;
 }
 
-function describeEdit(version: string, changelog: string | undefined, security: boolean | undefined): string {
+function describeEdit(
+  version: string,
+  changelog: string | undefined,
+  security: boolean | undefined,
+  advice: AdviceGiven,
+): string {
   const marked = `Version ${version} is ${security ? 'a security release' : 'not a security release'}.`;
   return [
     changelog === undefined ? [] : `The changelog of version ${version} is changed.`,
     security === undefined ? [] : marked,
+    Object.values(advice).some((given) => given !== undefined)
+      ? `The advice of version ${version} is changed.`
+      : [],
   ]
     .flat()
     .join(' ');
@@ -371,6 +397,36 @@ async function writeOrFollow(
   });
   const json = { state: 'written' as const, url: written.url, ...writtenJson(written) };
   return { json, line: [describeWritten(written)] };
+}
+
+/** The options about the holes that a version closes. */
+interface AdviceOptions {
+  advisory?: string;
+  cve?: string[];
+  sameFixAs?: string;
+}
+
+function cveList(text: string, before: string[] = []): string[] {
+  return text === 'none' ? [] : [...before, ...readCveList(text)];
+}
+
+async function adviceOf(
+  db: Db,
+  { product, advisory, cve, sameFixAs }: AdviceOptions & { product: number },
+): Promise<AdviceGiven> {
+  const isNamed = sameFixAs !== undefined && sameFixAs !== 'none';
+  return {
+    advisory: advisory === 'none' ? null : advisory,
+    cve,
+    sameFixAs: isNamed ? await releaseIdOf(db, product, sameFixAs.trim()) : sameFixAs && null,
+  };
+}
+
+/** Returns the id of a version, which may be given itself. */
+async function releaseIdOf(db: Db, product: number, given: string): Promise<number> {
+  const named = (await listFixLinks(db, product)).find(({ version }) => version === given);
+  if (named === undefined && /^\d{1,9}$/.test(given)) return Number(given);
+  return (named ?? (await requireRelease(db, product, given))).id;
 }
 
 async function changelogOf({

@@ -1,4 +1,10 @@
-import { bundlesWith, includedProducts, namesOf, readCatalogue } from '../licensing/bundles';
+import {
+  bundlesWith,
+  includedProducts,
+  namesOf,
+  plansKeepingBack,
+  readCatalogue,
+} from '../licensing/bundles';
 import { listPlans } from '../store/catalogue';
 import { isSupportShort, supportWarning } from '../licensing/durations';
 import { findSecurityRelease, listEverPublished, listPackages } from '../store/releases';
@@ -31,7 +37,6 @@ export const checkCatalogue: Check = async ({ db }) => {
 export const checkSupport: Check = async ({ db, now }) => {
   const findings: CheckFinding[] = [];
   const products = await readCatalogue(db);
-  const plans = await listPlans(db);
   for (const product of products.values()) {
     const { id, supportUntil } = product;
     const name = namesOf([product]);
@@ -46,8 +51,7 @@ export const checkSupport: Check = async ({ db, now }) => {
         findings.push(warning('SUPPORT_SHORT', (t) => t.supportShort(name, id, supportUntil)));
     }
     if ((await findSecurityRelease(db, id)) === undefined) continue;
-    const selling = new Set([id, ...bundlesWith(products, id).map((bundle) => bundle.id)]);
-    const keeping = plans.filter((plan) => selling.has(plan.productId) && plan.afterExpiry !== 'security');
+    const keeping = await plansKeepingBack(db, id);
     const [plan] = keeping;
     if (plan !== undefined)
       findings.push(

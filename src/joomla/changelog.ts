@@ -1,4 +1,5 @@
-import { CHANGE_KINDS, readChanges, type ChangeKind } from '../licensing/changelog';
+import { CHANGE_KINDS, readChanges, withAdvice, type ChangeKind } from '../licensing/changelog';
+import type { Release } from '../packages/releases';
 import { printableInXml } from './xml';
 
 /**
@@ -24,12 +25,12 @@ const MAX_LINES = 10_000;
 /** Returns the XML. @param releases the published ones, newest first */
 export function renderChangelog(
   { element, type }: { element: string; type: string },
-  releases: { version: string; changelog: string }[],
+  releases: (Pick<Release, 'version' | 'changelog'> & Partial<Pick<Release, 'cve' | 'advisory'>>)[],
 ): string {
   const lines: string[] = [];
   let left = MAX_LINES;
-  for (const { version, changelog } of releases.slice(0, MAX_VERSIONS)) {
-    const changes = changesOf(changelog);
+  for (const { version, ...release } of releases.slice(0, MAX_VERSIONS)) {
+    const changes = changesOf(withAdvice(release, release.changelog));
     const lists = CHANGE_KINDS.flatMap((list) => {
       const items = (changes[list] ?? []).slice(0, Math.max(left, 0));
       left -= items.length;

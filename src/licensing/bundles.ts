@@ -87,6 +87,11 @@ export async function plansCovering(db: Db, productId: number): Promise<Plan[]> 
   return (await listPlans(db)).filter((plan) => products.has(plan.productId)).sort((a, b) => a.id - b.id);
 }
 
+/** Lists the plans that keep the security releases of a product from ended licences, by id. */
+export async function plansKeepingBack(db: Db, productId: number): Promise<Plan[]> {
+  return (await plansCovering(db, productId)).filter(({ afterExpiry }) => afterExpiry !== 'security');
+}
+
 /** Returns the first product whose list contains this product. */
 export function firstBundleListing(catalogue: BundleIncludes, id: number): number | undefined {
   for (const [bundle, { includes }] of catalogue)

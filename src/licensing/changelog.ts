@@ -27,6 +27,20 @@ function isSecurity(line: string): boolean {
   return readChanges(line)[0]?.kind === 'security';
 }
 
+/** Lists the lines of the advice for the users of a version. */
+export function adviceLines(advisory: string | null): string[] {
+  return readChanges(advisory ?? '').map(({ text }) => text);
+}
+
+/** Returns a changelog whose list of security holes begins with the names of the holes, and the advice. */
+export function withAdvice(
+  { cve = [], advisory = null }: { cve?: string[]; advisory?: string | null },
+  changelog: string,
+): string {
+  const advice = [...(cve.length === 0 ? [] : [cve.join(', ')]), ...adviceLines(advisory)];
+  return [...advice.map((line) => `security: ${line}`), changelog].join('\n');
+}
+
 /** Lists the security holes that a version closes, without the word. */
 export function securityLines(changelog: string): string[] {
   return readChanges(changelog).flatMap(({ kind, text }) => (kind === 'security' ? [text] : []));

@@ -2,7 +2,7 @@ import { DAY_MS, formatTimestampOrNull } from '../base/days';
 import { inBothForms } from '../licensing/core/identifiers';
 import { API_PATH, myPageUrl } from '../licensing/api';
 import { supportMonth } from '../licensing/durations';
-import { securityLines } from '../licensing/changelog';
+import { adviceLines, securityLines } from '../licensing/changelog';
 import { updateSites, updateSiteNames, readCatalogue } from '../licensing/bundles';
 import { findEmail } from '../licensing/customer-email';
 import { readPerson } from './customer-profile';
@@ -13,6 +13,8 @@ import { listKeys } from '../licensing/license-keys';
 import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
+import { coversRelease, hasNothingPaid } from '../licensing/core/verdict';
+import { readBranches } from '../licensing/updates';
 import type { Db } from '../store/engine/database';
 import { saveProfile } from '../store/customer-profiles';
 import { findLicensesByIds } from '../store/licenses/licenses';
@@ -23,7 +25,7 @@ import type { Product } from '../store/catalogue';
 import { findReleaseById, type Release } from '../store/releases';
 import { inReadCommitted } from '../store/engine/transaction';
 import { findWebhook } from '../store/webhooks';
-import type { MailDetails, MailRequest, MailType } from './queue';
+import { isNoticeType, type MailDetails, type MailRequest, type MailType } from './queue';
 import { openReply } from './answers';
 import { plainMail, renderMail, type KeyLine, type MailContent, type Values } from './render';
 import { CUSTOMERS, type CustomerLanguage } from '../texts/customers/languages';
@@ -122,7 +124,7 @@ export async function composeMail(
   if (type === 'order_keys') return composeKeys(db, row, details, settings, now);
   if (type === 'payment_failed') return composeFailedPayment(db, row, details, settings, now);
   if (type === 'answer') return composeAnswer(row, details, settings);
-  if (type === 'security_release') return composeSecurity(db, row, details, settings, now);
+  if (isNoticeType(type)) return composeSecurity(db, row, details, settings, now);
   if (type === 'address_new' || type === 'address_old') return composeAddress(db, row, type, settings);
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   if (license === undefined) return { obsolete: true };
@@ -187,11 +189,20 @@ async function composeSecurity(
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
   const release = await findReleaseById(db, releaseId);
   if (license === undefined || release?.state !== 'published') return { obsolete: true };
-  if (STOPPED.includes(liveStatus(license, now))) return { obsolete: true };
+  if (STOPPED.includes(liveStatus(license, now)) || hasNothingPaid(license, now)) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
-  const values = securityValues(await requireProduct(db, release.productId), release, settings.publicUrl);
-  return finish(await inTheirLanguage(db, row, to), to, 'security_release', values, settings);
+  // The seller may have given ended licences the security releases after the mail was queued.
+  const isCovered =
+    row.type === 'security_release' ||
+    coversRelease(license, release, now, await readBranches(db, release.productId));
+  const product = await requireProduct(db, release.productId);
+  const values = {
+    ...securityValues(product, release, settings.publicUrl),
+    renew_url: (await requireProduct(db, license.product.id)).renewUrl ?? undefined,
+  };
+  const text = isCovered ? 'security_release' : 'security_notice';
+  return finish(await inTheirLanguage(db, row, to), to, text, values, settings);
 }
 
 /** The maximum number of lines from the changelog. A mail is read at a glance; the customer's page has the rest. */
@@ -200,14 +211,16 @@ const MAX_LINES = 20;
 /** Returns the values for the notice of a security release. @param publicUrl if undefined, the mail has no link */
 export function securityValues(
   { name, supportUrl }: Product,
-  { version, changelog }: Release,
+  { version, changelog, cve, advisory }: Release,
   publicUrl: string | undefined,
 ): Values {
-  const fixed = securityLines(changelog).slice(0, MAX_LINES);
+  const list = (lines: string[]) => (lines.length === 0 ? undefined : lines);
   return {
     product: name,
     version,
-    fixed: fixed.length === 0 ? undefined : fixed,
+    cve: cve.length === 0 ? undefined : cve.join(', '),
+    advisory: list(adviceLines(advisory)),
+    fixed: list(securityLines(changelog).slice(0, MAX_LINES)),
     support_url: supportUrl ?? undefined,
     my_url: publicUrl === undefined ? undefined : myPageUrl(publicUrl),
   };

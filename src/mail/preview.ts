@@ -33,6 +33,8 @@ export function previewMail(
     old_key_ends: day(new Date(now.getTime() + 14 * DAY_MS)),
     paid_until: day(now),
     version: '1.9.1',
+    cve: 'CVE-2026-12345',
+    advisory: ['Change the passwords of all editors after the update'],
     fixed: ['XSS in the titles of images'],
     renew_url: 'https://shop.example/renew',
     billing_url: 'https://shop.example/billing',

@@ -19,6 +19,7 @@ import {
   type NewOutboxRow,
   type OutboxRow,
 } from '../store/outbox';
+import type { NoticeAudience } from '../store/security-notices';
 import { inReadCommitted, inTransaction } from '../store/engine/transaction';
 import type { CustomerLanguage } from '../texts/customers/languages';
 import type { MailSettings } from './settings';
@@ -57,8 +58,18 @@ export type MailRequest =
 export const REMINDER_DAYS = [30, 7, 0] as const;
 export type DaysBefore = (typeof REMINDER_DAYS)[number];
 
-/** The types of mails. `security_release` is queued by security-release.ts. */
-export type MailType = MailRequest['type'] | 'order_keys' | 'payment_failed' | 'security_release';
+/**
+ * The mails about a security release, which security-release.ts queues. `security_notice` is for customers whose licence
+ * does not cover it.
+ */
+export const NOTICE_TYPES = ['security_release', 'security_notice'] as const;
+export type NoticeType = (typeof NOTICE_TYPES)[number];
+
+export function isNoticeType(type: string): type is NoticeType {
+  return (NOTICE_TYPES as readonly string[]).includes(type);
+}
+
+export type MailType = MailRequest['type'] | 'order_keys' | 'payment_failed' | NoticeType;
 
 export const MAIL_TYPES: MailType[] = [
   'license_key',
@@ -73,7 +84,7 @@ export const MAIL_TYPES: MailType[] = [
   'order_keys',
   'payment_failed',
   'answer',
-  'security_release',
+  ...NOTICE_TYPES,
 ];
 
 /** The data for composing a mail in addition to the licence, as JSON in its row. */
@@ -94,6 +105,8 @@ export interface MailDetails {
   body?: string;
   /** the security release that the mail is about */
   release_id?: number;
+  /** present if the mail was queued for the audience `everybody` */
+  audience?: NoticeAudience;
 }
 
 interface QueueContext {

@@ -16,6 +16,7 @@ import {
 import { NOTICES_A_SECOND } from './security-release';
 import { composeMail, type ComposerSettings } from './compose';
 import { toMailFailure, type MailFailure } from './failures';
+import { isNoticeType } from './queue';
 import type { MailTransport } from './transport';
 
 /** The maximum number of mails that this process sends at once. */
@@ -111,7 +112,7 @@ export function startMailSender(
 
   /** Postpones late mails of a security release, which keep their rate even if all are due after an outage. */
   function postponed({ type, dueAt, attempts, attemptedBefore }: OutboxRow, at: Date) {
-    if (type !== 'security_release' || at.getTime() - (dueAt ?? at).getTime() < LATE_MS) return undefined;
+    if (!isNoticeType(type) || at.getTime() - (dueAt ?? at).getTime() < LATE_MS) return undefined;
     const second = at.getTime() - at.getMilliseconds();
     if (turn.second < second) turn = { second, mails: 0 };
     if (turn.mails === NOTICES_A_SECOND) turn = { second: turn.second + 1_000, mails: 0 };

@@ -9,6 +9,7 @@ import { operatorLanguageOf } from '../texts/operators/languages';
  * line `== TYPE ==`. A seller's texts are in the database and in files named `TYPE.LANGUAGE.txt`.
  */
 
+const OF_HOLE = ['product', 'version', 'cve', 'advisory', 'fixed'] as const;
 const OF_LICENSE = ['product', 'plan', 'ends', 'renew_url', 'support_url', 'my_url'] as const;
 
 /** The placeholders that each text may use, in addition to `{shop}`. */
@@ -22,7 +23,8 @@ export const PLACEHOLDERS = {
   operator_link: ['link'],
   key_changed: [...OF_LICENSE, 'key_hint', 'old_key_ends'],
   site_removed: [...OF_LICENSE, 'site', 'test_sites'],
-  security_release: ['product', 'version', 'fixed', 'my_url', 'support_url'],
+  security_release: [...OF_HOLE, 'my_url', 'support_url'],
+  security_notice: [...OF_HOLE, 'renew_url', 'my_url', 'support_url'],
   address_new: ['my_url', 'support_url'],
   address_old: ['support_url'],
   webhook_disabled: ['name', 'link'],

@@ -18,6 +18,7 @@ import {
 import {
   editRelease,
   findReleaseById,
+  readCveList,
   replaceSbom,
   sbomFile,
   withdrawRelease,
@@ -29,7 +30,19 @@ import { invalid, notFound } from './kit/failures';
 import { regenerateAfterCommit } from './kit/regenerate-xml';
 import { file, get, list, patch, post, put, type OperationCall } from './kit/operation';
 import { isSet, pageOf, readId } from './kit/request-params';
-import { strictObject, QueryFlag, Paging, sortBy, Text, textEnum, enumOf, Time } from './kit/schemas';
+import {
+  strictObject,
+  IdGiven,
+  nullable,
+  QueryFlag,
+  Paging,
+  sortBy,
+  Text,
+  TextOrNull,
+  textEnum,
+  enumOf,
+  Time,
+} from './kit/schemas';
 import { requireRecentSignIn } from './kit/sign-in-again';
 import { smallUpload, type UploadRules } from './kit/upload';
 import { Release } from './kit/response-schemas';
@@ -39,6 +52,18 @@ const Rollout = Type.Integer({
   maximum: 100,
   description: 'The share of addresses that are offered it, in percent; 100 means all.',
 });
+
+const ADVISORY = 'Advice for the users of a security release, in Markdown, of at most 2,000 characters.';
+const SAME_FIX_AS =
+  'The id of the release whose fix it brings to another branch. Each customer is notified once of releases with the same fix.';
+
+const AdviceFields = {
+  advisory: Type.Optional({ ...TextOrNull, description: ADVISORY }),
+  cve: Type.Optional(
+    Type.Array(Text, { description: 'The vulnerabilities that it closes, such as CVE-2026-12345.' }),
+  ),
+  same_fix_as: Type.Optional({ ...nullable(IdGiven), description: SAME_FIX_AS }),
+};
 
 const UploadFields = strictObject({
   version: Type.Optional(
@@ -50,6 +75,13 @@ const UploadFields = strictObject({
   security: Type.Optional(
     Type.Unsafe<Static<typeof QueryFlag>>({ ...QueryFlag, description: 'It closes a security hole.' }),
   ),
+  advisory: Type.Optional(Type.String({ description: ADVISORY })),
+  cve: Type.Optional(
+    Type.String({
+      description: 'The vulnerabilities that it closes, such as CVE-2026-12345, with commas between them.',
+    }),
+  ),
+  same_fix_as: Type.Optional({ ...IdGiven, description: SAME_FIX_AS }),
   unchecked: Type.Optional(
     Type.Unsafe<Static<typeof QueryFlag>>({
       ...QueryFlag,
@@ -126,6 +158,9 @@ async function upload(call: OperationCall<Static<typeof UploadFields>, Upload>) 
       changelog: query.changelog,
       draft: isSet(query.draft),
       security: query.security === undefined ? undefined : isSet(query.security),
+      advisory: query.advisory,
+      cve: query.cve === undefined ? undefined : readCveList(query.cve),
+      sameFixAs: query.same_fix_as,
       date: undefined,
       rollout: query.rollout,
       newUpdateServer: isSet(query.new_update_server),
@@ -292,13 +327,14 @@ export const releaseOperations = {
     {
       noRecentSignInWith: 'a draft',
       summary:
-        "Change a version's changelog, or the share of addresses that are offered it, or mark it as a security release",
+        "Change a version's changelog, or the share of addresses that are offered it, or what it says about a security hole",
       description:
         'Its package never changes. Raising `rollout` never takes the version away from a site; to stop a rollout, withdraw the version.',
       body: strictObject({
         changelog: Type.Optional(Text),
         rollout: Type.Optional(Rollout),
         security: Type.Optional(Type.Boolean({ description: 'It closes a security hole.' })),
+        ...AdviceFields,
       }),
       data: Release,
       // It requests the address of the update XML to check it, and writes up to 100 files.
@@ -312,9 +348,10 @@ export const releaseOperations = {
       if (state !== 'draft') requireRecentSignIn(call);
       if (body.rollout !== undefined)
         release = await stageRelease(db, settings.updateXml, release, body.rollout);
-      const { changelog, security } = body;
-      if (changelog !== undefined || security !== undefined)
-        release = await editRelease(db, productId, version, { changelog, security });
+      const { changelog, security, advisory, cve, same_fix_as: sameFixAs } = body;
+      const changes = { changelog, security, advisory, cve, sameFixAs };
+      if (Object.values(changes).some((change) => change !== undefined))
+        release = await editRelease(db, productId, version, changes);
       return { data: releaseJson(release) };
     },
   ),
@@ -327,6 +364,7 @@ export const releaseOperations = {
         unchecked: Type.Optional(Type.Boolean()),
         rollout: Type.Optional(Rollout),
         security: Type.Optional(Type.Boolean()),
+        ...AdviceFields,
       }),
       data: Published,
       hasDeadline: false,
@@ -345,6 +383,9 @@ export const releaseOperations = {
         unchecked: call.body.unchecked ?? false,
         rollout: call.body.rollout,
         security: call.body.security,
+        advisory: call.body.advisory,
+        cve: call.body.cve,
+        sameFixAs: call.body.same_fix_as,
       };
       const { release, remarks } = await publish(call.db, placesOf(call.settings), request, call.now);
       return { data: { ...releaseJson(release), remarks } };

@@ -14,6 +14,7 @@ import {
   findRelease,
   findReleaseById,
   insertRelease,
+  listFixLinks,
   listReleases,
   setRelease,
   FULL_ROLLOUT,
@@ -23,6 +24,7 @@ import {
 import { inTransaction } from '../store/engine/transaction';
 import { explainReadFault } from './file-faults';
 import { OperatorError } from '../licensing/operator-error';
+import { CVE, MAX_ADVISORY_LENGTH, MAX_CVES } from '../licensing/fields';
 import { throwProductNotFound, requireProduct } from '../licensing/find-or-throw';
 import { compareVersions, isVersion, versionOrder } from '../licensing/versions';
 import { enqueueReleaseWebhook } from '../licensing/webhook-events';
@@ -51,9 +53,19 @@ declare module '../licensing/operator-error' {
   }
 }
 
-export { findReleaseById, findSbomInfo, type Release, type SbomInfo };
+export { findReleaseById, findSbomInfo, listFixLinks, type Release, type SbomInfo };
 
-export interface PublishRequest {
+/** The statements of a release about the holes that it closes. An undefined field stays as it is. */
+export interface AdviceGiven {
+  /** advice for its users, in Markdown; null or blank: none */
+  advisory?: string | null | undefined;
+  /** the names of the vulnerabilities */
+  cve?: string[] | undefined;
+  /** the id of the release whose fix it brings to another branch; null: none */
+  sameFixAs?: number | null | undefined;
+}
+
+export interface PublishRequest extends AdviceGiven {
   productId: number;
   version: string;
   /** the zip: a path, or a staged package; undefined to publish the existing draft of this version */
@@ -102,6 +114,7 @@ export async function publishRelease(
       { code: 'INVALID_REQUEST', field: 'version' },
     );
   const existing = await findRelease(db, productId, version);
+  const advice = await requireAdvice(db, { productId, id: existing?.id }, request);
   if (existing && existing.state !== 'draft') throw refusedState(existing);
   if (existing === undefined) await refuseEqualVersion(db, productId, version);
   if (file === undefined && existing === undefined)
@@ -141,6 +154,7 @@ export async function publishRelease(
         ...fields,
         ...(changelog === undefined ? {} : { changelog }),
         ...(request.security === undefined ? {} : { security: request.security }),
+        ...advice,
         state,
         rollout,
         publishedAt,
@@ -153,6 +167,7 @@ export async function publishRelease(
       await refuseEqualVersion(trx, productId, version);
       await insertRelease(trx, {
         ...(fields as NonNullable<typeof fields>),
+        ...advice,
         productId,
         version,
         versionOrder: versionOrder(version),
@@ -237,15 +252,20 @@ export function withdrawRelease(db: Db, productId: number, version: string, now:
 }
 
 /** Changes the data of a version; its package never changes. @throws OperatorError if the version does not exist */
-export function editRelease(
+export async function editRelease(
   db: Db,
   productId: number,
   version: string,
-  { changelog, security }: { changelog?: string | undefined; security?: boolean | undefined },
+  {
+    changelog,
+    security,
+    ...advice
+  }: AdviceGiven & { changelog?: string | undefined; security?: boolean | undefined },
 ): Promise<Release> {
   const changes: ReleaseChanges = {
     ...(changelog === undefined ? {} : { changelog: requireChangelog(changelog) }),
     ...(security === undefined ? {} : { security }),
+    ...(await requireAdvice(db, await requireRelease(db, productId, version), advice)),
   };
   return changeRelease(db, productId, version, () => changes);
 }
@@ -294,6 +314,48 @@ function requireChangelog(text: string): string {
   // Refuse NUL bytes, which UTF-16 text contains.
   if (text.includes('\0')) throw refusal('The changelog is not UTF-8 text.');
   return text;
+}
+
+/** Reads names of vulnerabilities, with commas, blanks or line breaks between them. */
+export function readCveList(text: string): string[] {
+  return text.split(/[\s,;]+/).filter((name) => name !== '');
+}
+
+/** Checks what a release says about its holes. @param id the release's; undefined for a new one @throws OperatorError */
+async function requireAdvice(
+  db: Db,
+  { id, productId }: { id: number | undefined; productId: number },
+  { advisory, cve, sameFixAs }: AdviceGiven,
+): Promise<Pick<ReleaseChanges, 'advisory' | 'cve' | 'sameFixAs'>> {
+  const refusal = (field: string, message: string) =>
+    new OperatorError(message, { code: 'INVALID_REQUEST', field });
+  const changes: Pick<ReleaseChanges, 'advisory' | 'cve' | 'sameFixAs'> = {};
+  if (advisory !== undefined) {
+    const text = advisory?.replaceAll('\r\n', '\n').trim() ?? '';
+    if (Array.from(text).length > MAX_ADVISORY_LENGTH)
+      throw refusal('advisory', 'The advice is longer than 2,000 characters.');
+    if (text.includes('\0') || !text.isWellFormed())
+      throw refusal('advisory', 'The advice is not UTF-8 text.');
+    changes.advisory = text === '' ? null : text;
+  }
+  if (cve !== undefined) {
+    changes.cve = [...new Set(cve.map((name) => name.trim()))];
+    if (!changes.cve.every((name) => CVE.test(name)))
+      throw refusal(
+        'cve',
+        'A name of a vulnerability is CVE, the year, and at least four digits, such as CVE-2026-12345.',
+      );
+    if (changes.cve.length > MAX_CVES)
+      throw refusal('cve', `A version can name at most ${MAX_CVES} vulnerabilities.`);
+  }
+  if (sameFixAs !== undefined) {
+    if (sameFixAs !== null && sameFixAs === id)
+      throw refusal('same_fix_as', 'A version cannot have the same fix as itself.');
+    if (sameFixAs !== null && (await findReleaseById(db, sameFixAs))?.productId !== productId)
+      throw refusal('same_fix_as', `Product ${productId} has no version with the id ${sameFixAs}.`);
+    changes.sameFixAs = sameFixAs;
+  }
+  return changes;
 }
 
 function changeRelease(

@@ -22,6 +22,7 @@ import { findOrderIdsOf, moveOrders } from '../store/orders/orders';
 import { deleteWaitingMails, moveMails, moveWaitingMails } from '../store/outbox';
 import { deleteVisits, findSessionTraces } from '../store/personal-data';
 import { moveLinks } from '../store/orders/shop-messages';
+import { moveNoticeMails } from '../store/security-notices';
 import { inReadCommitted } from '../store/engine/transaction';
 import { isKnown } from './customer-address';
 import { throwCustomerNotFound, resolveCustomer } from './customer-list';
@@ -175,6 +176,7 @@ async function moveSome(
   const own = locked.map(({ id }) => id);
   if (own.length === 0) return 0;
   await moveLicenses(trx, own, to);
+  await moveNoticeMails(trx, own, from, to);
   await recordEvents(
     trx,
     own.map((licenseId) => ({

@@ -38,7 +38,10 @@ const PAUSE_MS = 100;
 /** The pause after a failure, because a cancelled DELETE keeps its row locks until it is rolled back. */
 const PAUSE_AFTER_FAILURE_MS = 3_000;
 /** The days after which rows of the outbox are deleted: a mail is retried for two days, a webhook for four. */
-const TRIED_DAYS = { mail: 3, webhook: 5, webhook_now: 5 } satisfies Record<OutboxKind, number>;
+const TRIED_DAYS = { mail: 3, webhook: 5, webhook_now: 5 } satisfies Record<
+  Exclude<OutboxKind, 'notice'>,
+  number
+>;
 /** The time for which a call with an Idempotency-Key can be repeated. */
 const CALLS_KEPT_MS = DAY_MS;
 /** The time for which a request for a sign-in link is stored: a client may request a few in an hour. */

@@ -1,3 +1,4 @@
+import { withAdvice } from '../licensing/changelog';
 import { listFollowers } from '../licensing/activations';
 import { readCatalogue } from '../licensing/bundles';
 import { isCursorId, readCursor, toPage, type Page, type PageRequest } from '../licensing/cursors';
@@ -37,13 +38,22 @@ export interface MyLicense extends LicenseStanding {
   sites: { newest: MySite[]; total: number };
   removals: Removals;
   /** the versions that can be downloaded now, of all covered products, its own first */
-  downloads: { productId: number; product: string; version: string; security: boolean }[];
+  downloads: MyDownload[];
   renewUrl: string | null;
   supportUrl: string | null;
   /** the last months with security updates of the covered products that state one */
   supported: { product: string; until: string }[];
   /** the upgrade address of its plan, if a larger licence would help */
   upgradeUrl: string | null;
+}
+
+export interface MyDownload {
+  productId: number;
+  product: string;
+  version: string;
+  security: boolean;
+  /** the names of the holes that it closes, and the advice, as lines of a changelog */
+  advice?: string | undefined;
 }
 
 export interface MyKey {
@@ -195,7 +205,7 @@ async function findDownloads(
       const { refusal, release } = await decideDownload(founds[i], finders, request, now);
       if (refusal || !release) return [];
       const { version, security } = release;
-      return [{ productId, product, version, security }];
+      return [{ productId, product, version, security, advice: withAdvice(release, '') || undefined }];
     }),
   );
   return decided.flat();

@@ -2,7 +2,7 @@ import { includedProducts, type Catalogue, type CatalogueProduct } from '../lice
 import type { Branches } from '../licensing/core/branches';
 import { decideDownload, type DownloadFinders } from '../licensing/download';
 import type { LicenseMatch } from '../licensing/core/lookup';
-import { shownChangelog } from '../licensing/changelog';
+import { shownChangelog, withAdvice } from '../licensing/changelog';
 import type { RefusalCode } from '../licensing/core/verdict';
 import { readBranches } from '../licensing/updates';
 import { createPackageFinder } from '../packages/package-files';
@@ -89,7 +89,7 @@ export async function offerProduct(
       const { version, publishedAt, fileSize, security } = release;
       const { refusal } = await decide(version);
       const code = refusal?.refused ?? null;
-      const changelog = shownChangelog(release);
+      const changelog = withAdvice(release, shownChangelog(release));
       return { version, releasedAt: publishedAt, size: fileSize, changelog, security, code };
     }),
   );

@@ -13,8 +13,14 @@ import { afterCommit } from './engine/transaction';
  * claim is a lease: after its end, another instance takes over, so each message is sent at least once.
  */
 
-/** The kinds, each with its own sender. `webhook_now` is a webhook's row that is sent before all others (deliveries.ts). */
-export type OutboxKind = 'mail' | 'webhook' | 'webhook_now';
+/**
+ * The kinds, each with its own sender. `webhook_now` is a webhook's row that is sent before all others (deliveries.ts).
+ * `notice` has no sender: it is an old mail about a security release, kept as proof, and so that no second one is sent.
+ */
+export type OutboxKind = 'mail' | 'webhook' | 'webhook_now' | 'notice';
+
+/** The beginning of the deduplication keys of mails about security releases. */
+export const NOTICE_KEYS = 'security:';
 
 export interface NewOutboxRow {
   kind: OutboxKind;
@@ -380,16 +386,24 @@ export async function findByDedupKeys(db: Db, names: string[]): Promise<Set<stri
   return new Set(await db(table(db, 'outbox')).whereIn('once', names).pluck<string[]>('once'));
 }
 
-/** Deletes a few rows of a kind that are older than `before` and no longer attempted. @returns how many */
+/** Deletes a few rows of a kind that are older than `before` and no longer attempted, or keeps them as proof. @returns how many */
 export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit: number): Promise<number> {
-  const ids = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
+  const rows = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
     .where({ kind })
     .where('created_at', '<', toSqlTime(before))
     .orderBy('created_at')
     .limit(limit)
-    .pluck('id');
-  if (ids.length > 0) await db(table(db, 'outbox')).whereIn('id', ids).delete();
-  return ids.length;
+    .select('id', 'once');
+  const isProof = ({ once }: { once: string | null }) => once?.startsWith(NOTICE_KEYS) ?? false;
+  const among = (some: { id: number }[]) =>
+    db(table(db, 'outbox')).whereIn(
+      'id',
+      some.map(({ id }) => id),
+    );
+  const kept = rows.filter(isProof);
+  if (kept.length > 0) await among(kept).update({ kind: 'notice', next_attempt_at: null });
+  if (kept.length < rows.length) await among(rows.filter((row) => !isProof(row))).delete();
+  return rows.length;
 }
 
 /** Redirects an address's waiting mails of a type to another. A mail that is being sent still goes to the old one. */
@@ -429,7 +443,7 @@ export async function deleteOutboxOf(
   if (licenseIds.length > 0)
     for (const id of await db(tableBy(db, 'outbox', 'license_id'))
       .whereIn('license_id', licenseIds)
-      .where({ kind: 'mail' })
+      .whereIn('kind', ['mail', 'notice'])
       .pluck('id'))
       ids.add(id);
   if (addresses.length > 0)

@@ -98,10 +98,11 @@ export type FixLink = Pick<
   'id' | 'version' | 'state' | 'security' | 'sameFixAs' | 'notifiedAt' | 'publishedAt'
 >;
 
-/** Lists the links between all releases of a product. */
+/** Lists the links between all releases of a product, highest version first. */
 export async function listFixLinks(db: Db, productId: number): Promise<FixLink[]> {
   const rows = await db(table(db, 'releases'))
     .where({ product_id: productId })
+    .orderBy('version_order', 'desc')
     .select('id', 'version', 'state', 'security', 'same_fix_as', 'notified_at', 'published_at');
   return rows.map(rowToFields);
 }

@@ -1,7 +1,7 @@
 import { inChunks } from '../base/chunks';
-import { DIGEST_DIGITS } from './customer-digest';
+import { customerDigest, DIGEST_DIGITS } from './customer-digest';
 import type { LicenseTerms } from './licenses/licenses';
-import type { OutboxRow } from './outbox';
+import { NOTICE_KEYS, type OutboxRow } from './outbox';
 import { table, type Db, type Transaction } from './engine/database';
 import { fieldsToRow, rowToFields, type RowOf } from './engine/row-fields';
 import { forceIndex, placeholders, rawRows, tableBy } from './engine/statements';
@@ -25,6 +25,8 @@ export interface SecurityNotice {
   audience: NoticeAudience;
   /** when the audience `everybody` was notified; null: not yet */
   everybodyAt: Date | null;
+  /** the mails queued before that */
+  earlierMails: number;
 }
 
 /** `everybody` includes customers whose licence does not cover the release. */
@@ -45,11 +47,43 @@ export async function claimNotice(trx: Transaction, id: number, now: Date): Prom
 
 export async function insertNotice(
   trx: Transaction,
-  { releaseId, actor, dueAt }: Pick<SecurityNotice, 'releaseId' | 'actor' | 'dueAt'>,
+  {
+    audience = 'entitled',
+    everybodyAt = null,
+    ...notice
+  }: Pick<SecurityNotice, 'releaseId' | 'actor' | 'dueAt'> &
+    Partial<Pick<SecurityNotice, 'audience' | 'everybodyAt'>>,
 ): Promise<void> {
+  const place = { planId: 0, licenseId: 0, mails: 0, doneAt: null };
   await trx(table(trx, 'security_notices')).insert(
-    fieldsToRow({ releaseId, actor, planId: 0, licenseId: 0, mails: 0, dueAt, doneAt: null }),
+    fieldsToRow({ ...notice, audience, everybodyAt, ...place, earlierMails: 0 }),
   );
+}
+
+/**
+ * Extends a notice to the audience `everybody`, once. If its mails are all queued, it starts again.
+ * @returns false if it was extended before, or if it does not exist
+ */
+export async function extendNotice(
+  trx: Transaction,
+  {
+    releaseId,
+    actor,
+    dueAt,
+    everybodyAt,
+  }: Pick<SecurityNotice, 'releaseId' | 'actor' | 'dueAt' | 'everybodyAt'>,
+): Promise<boolean> {
+  const notices = () => trx(table(trx, 'security_notices')).where({ release_id: releaseId });
+  // First, because this locks the row.
+  const extended = await notices().whereNull('everybody_at').update(fieldsToRow({ everybodyAt }));
+  const notice = await findNotice(trx, releaseId);
+  if (extended === 0 || notice === undefined) return false;
+  await notices().update({ earlier_mails: notice.mails });
+  if (notice.doneAt !== null)
+    await notices().update(
+      fieldsToRow({ actor, dueAt, audience: 'everybody', planId: 0, licenseId: 0, doneAt: null }),
+    );
+  return true;
 }
 
 export async function findNotice(db: Db, releaseId: number): Promise<SecurityNotice | undefined> {
@@ -78,14 +112,15 @@ export async function latestNoticeDue(db: Db): Promise<Date | null> {
  */
 export async function advanceNotice(
   trx: Transaction,
-  { releaseId, planId, licenseId }: SecurityNotice,
-  to: Pick<SecurityNotice, 'planId' | 'licenseId' | 'mails' | 'dueAt' | 'doneAt'>,
+  { releaseId, audience, planId, licenseId, everybodyAt }: SecurityNotice,
+  to: Pick<SecurityNotice, 'audience' | 'planId' | 'licenseId' | 'mails' | 'dueAt' | 'doneAt'>,
 ): Promise<boolean> {
-  const moved = await trx(table(trx, 'security_notices'))
-    .where({ release_id: releaseId, plan_id: planId, license_id: licenseId })
-    .whereNull('done_at')
-    .update(fieldsToRow(to));
-  return moved === 1;
+  const query = trx(table(trx, 'security_notices'))
+    .where({ release_id: releaseId, audience, plan_id: planId, license_id: licenseId })
+    .whereNull('done_at');
+  // A notice that was extended meanwhile is not done after the last mail to entitled customers.
+  if (everybodyAt === null) query.whereNull('everybody_at');
+  return (await query.update(fieldsToRow(to))) === 1;
 }
 
 /** The columns of a licence that decide whether its customer is concerned. */
@@ -141,7 +176,7 @@ export function noticeKey(releaseId: number, digest: string): string {
   return `${keysBegin(releaseId)}${digest}`;
 }
 
-const keysBegin = (releaseId: number) => `security:${releaseId}:`;
+const keysBegin = (releaseId: number) => `${NOTICE_KEYS}${releaseId}:`;
 
 /**
  * Finds the mails to customers about a release, by the digests of the customers. A customer without one was not notified.
@@ -160,6 +195,29 @@ export async function findNoticeMails(
       .select<RowOf<NoticeMail>[]>('once', 'created_at', 'sent_at', 'failed_at', 'details_json'),
   );
   return new Map(rows.map((row) => [digestOf.get(row.once) as string, rowToFields(row)]));
+}
+
+/**
+ * Assigns the mails about security releases of licences to a customer's new address, which then gets no second one. An
+ * address that was mailed itself keeps its own mail.
+ */
+export async function moveNoticeMails(
+  trx: Transaction,
+  licenseIds: number[],
+  from: string,
+  to: string,
+): Promise<void> {
+  const [old, digest] = [customerDigest(from), customerDigest(to)];
+  const keys = await trx(tableBy(trx, 'outbox', 'license_id'))
+    .whereIn('license_id', licenseIds)
+    .where('once', 'like', `${NOTICE_KEYS}%:${old}`)
+    .pluck<string[]>('once');
+  for (const key of keys) {
+    const once = key.replace(old, digest);
+    const outbox = () => trx(table(trx, 'outbox'));
+    if ((await outbox().where({ once }).first('id')) === undefined)
+      await outbox().where({ once: key }).update({ once });
+  }
 }
 
 /** The mails about a release: the numbers of customers, and the times of the first and the last mail that was sent. */

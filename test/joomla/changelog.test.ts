@@ -76,6 +76,20 @@ describe('a changelog', () => {
     expect(parseXml(Buffer.from(xml)).tagName).toBe('changelogs');
   });
 
+  it('begins its security list with the names of the holes and the advice', () => {
+    const cve = ['CVE-2026-1234', 'CVE-2026-99999'];
+    const advisory = '- Change <all> passwords\n\nfix: your templates';
+    const release = { version: '2.0.0', changelog: 'fix: f\nsecurity: s', cve, advisory };
+    const xml = renderChangelog(EXTENSION, [
+      release,
+      { ...release, version: '1.0.0', cve: [], advisory: null },
+    ]);
+    const advice = ['CVE-2026-1234, CVE-2026-99999', 'Change &lt;all&gt; passwords', 'your templates'];
+    expect(asJoomlaReads(xml, '2.0.0')).toEqual({ security: [...advice, 's'], fix: ['f'] });
+    expect(asJoomlaReads(xml, '1.0.0')).toEqual({ security: ['s'], fix: ['f'] });
+    expect(lintChangelog(Buffer.from(xml), '', ['2.0.0', '1.0.0'])).toEqual([]);
+  });
+
   it('has the 50 newest versions, with the fields by which Joomla identifies an extension', () => {
     const releases = Array.from({ length: 60 }, (_, i) => ({ version: `1.${60 - i}`, changelog: 'x' }));
     const xml = renderChangelog(EXTENSION, releases);

@@ -128,7 +128,8 @@ const OTHERS: Record<TableName, string> = {
     'id name kind secret_sealed is_test test_plan_id rules_json owner mail api_key_sealed site_url caught_up_until caught_up_at catch_up_tried_at catch_up_failure catch_up_json grace_days billing_url created_by created_at',
   shop_refusals: 'shop day times',
   release_sboms: 'id release_id format origin packed created_at',
-  security_notices: 'release_id actor plan_id license_id mails due_at done_at audience everybody_at',
+  security_notices:
+    'release_id actor plan_id license_id mails due_at done_at audience everybody_at earlier_mails',
   told_sites: 'license_id product_id version first_at at',
   license_downloads: 'license_id product_id version at',
   exposures: 'product_id fixed_in figures_json computed_at asked_at',

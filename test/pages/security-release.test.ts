@@ -133,3 +133,53 @@ it('is free on the own page of a customer whose licence has ended, if its branch
     expect((await other.post('/my/downloads', { product_id: 43, version: '2.4.2' })).status).not.toBe(200);
   }
 });
+
+it('is announced to all customers, after a warning that leads to the plans that keep it from ended licences', async () => {
+  const { db } = service;
+  const pages = await pagesClient(service);
+  const german = await pagesClient(service, { language: 'de' });
+  const changelog = 'security: Only the owner sees an order.';
+  const { release } = await giveRelease(service, { version: '2.2.0', changelog, security: true });
+  const plan = await givePlan(db);
+  const generous = await givePlan(db, { afterExpiry: 'security' });
+  const ended = new Date(service.clock.now.getTime() - 30 * 86_400_000);
+  for (const name of ['late', 'later'])
+    await giveLicense(db, plan, { customer: `${name}@example.com`, expiresAt: ended });
+  await giveLicense(db, plan, { customer: 'now@example.com' });
+  await db(table(db, 'outbox')).delete();
+  const notify = `/releases/${release.id}/notify`;
+  const form = await pages.get(notify);
+  expect(form.html).toContain(`${notify}?audience=everybody"`);
+  expect(textOf(form.html)).not.toContain('2024/2847');
+
+  const asked = await pages.get(`${notify}?audience=everybody`);
+  for (const text of [
+    '4 mails will be sent.',
+    'From 11 December 2027 the law asks for free security updates',
+    'Security hole in Example Shop before version 2.2.0',
+    'Your licence does not cover this version.',
+    'Send 4 mails',
+  ])
+    expect(textOf(asked.html)).toContain(text);
+  expect(asked.html).toContain(`/plans/${plan}"`);
+  expect(asked.html).not.toContain(`/plans/${generous}"`);
+  expect(asked.html).toContain('name="audience" value="everybody"');
+  const gefragt = textOf((await german.get(`${notify}?audience=everybody`)).html);
+  expect(gefragt).toContain('Ab dem 11. Dezember 2027 verlangt das Gesetz kostenlose Sicherheitsupdates');
+
+  // The customers whose licence covers it come first. jo@example.com is one of them.
+  expect(textOf((await pages.send(notify, { audience: 'entitled' })).html)).toContain(
+    'Mails on their way: 2.',
+  );
+  await pages.get(`${notify}?audience=everybody`);
+  const sent = await pages.send(notify, { audience: 'everybody' });
+  expect(textOf(sent.html)).toContain('Mails on their way: 2.');
+  const types = await db(table(db, 'outbox')).orderBy('id').pluck<string[]>('type');
+  expect(types).toEqual(['security_release', 'security_release', 'security_notice', 'security_notice']);
+  const after = textOf((await pages.get(`${notify}?audience=everybody`)).html);
+  expect(after).toContain('All customers were notified:');
+  expect(after).not.toContain('Send');
+  const again = await pages.post(notify, { audience: 'everybody', once: 'one-more' });
+  expect(again.status).toBe(409);
+  expect(textOf(again.html)).toContain('The customers were already notified about 2.2.0.');
+});

@@ -210,6 +210,11 @@ export function needsBranches(license: EndTerms, now: Date): boolean {
   return license.plan.afterExpiry === 'security' && entitledUntil(license, now) !== undefined;
 }
 
+/** Reports whether a licence has ended and all its payments were given back, so that its customer has no right to it. */
+export function hasNothingPaid(license: Omit<EndTerms, 'plan'>, now: Date): boolean {
+  return license.allReturned && liveStatus(license, now) === 'expired';
+}
+
 /** Reports whether an expired licence gets a release only because it closes a security hole. */
 export function coversForSecurity(license: EndTerms, { publishedAt }: ReleaseTerms, now: Date): boolean {
   const until = entitledUntil(license, now);

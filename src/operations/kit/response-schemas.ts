@@ -167,6 +167,12 @@ export const Release = strictObject(
       description: 'The share of addresses that are offered it, in percent.',
     }),
     security: Type.Boolean({ description: 'It closes a security hole.' }),
+    advisory: { ...TextOrNull, description: 'Advice for its users, in Markdown.' },
+    cve: Type.Array(Text, { description: 'The names of the vulnerabilities that it closes.' }),
+    same_fix_as: {
+      ...nullable(Id),
+      description: 'The id of the release whose fix it brings to another branch.',
+    },
     notified_at: {
       ...TimeOrNull,
       description: 'The time at which its customers were notified by mail; null: they were not.',

@@ -1,5 +1,6 @@
 import { supportMonth } from '../../../licensing/durations';
 import type { MyKey, MyLicense } from '../../../selfservice/by-mail';
+import { ChangeList } from '../kit/changes';
 import { PanelBody } from '../kit/panel';
 import { Status } from '../kit/status';
 import { Table } from '../kit/table';
@@ -44,10 +45,13 @@ export function LicensePanel({ license, isOnly }: { license: MyLicense; isOnly: 
         ) : null}
         {license.downloads
           .filter(({ security }) => security)
-          .map(({ product, version }) => (
-            <p class="small strong">
-              {(standing.code === 'EXPIRED' ? my.securityFreeOf : my.securityOf)(product, version)}
-            </p>
+          .map(({ product, version, advice = '' }) => (
+            <>
+              <p class="small strong">
+                {(standing.code === 'EXPIRED' ? my.securityFreeOf : my.securityOf)(product, version)}
+              </p>
+              <ChangeList changelog={advice} words={my.changes} />
+            </>
           ))}
         {license.supported.map(({ product, until }) => (
           <p class="muted small">

@@ -1,4 +1,5 @@
 import { customerDigest } from '../../../licensing/customer-email';
+import { NOTICE_TYPES } from '../../../mail/queue';
 import type { readOneCustomer } from '../../../privacy/customer-list';
 import type { DescribedRequest } from '../../../support/requests';
 import { LineIcon } from '../kit/icons';
@@ -12,7 +13,7 @@ import { EntryItem, type ProductNames } from './request-table';
 
 const LIMIT = 10;
 /** Mails that a licence's history has too, with more about them. */
-const IN_HISTORY = ['answer', 'security_release'];
+const IN_HISTORY: readonly string[] = ['answer', ...NOTICE_TYPES];
 const BAD_EVENTS = ['payment_failed', 'charged_back', 'refund_failed'];
 
 /** The fields of a stored order that its entries show. */

@@ -1,5 +1,6 @@
 import { findSbomInfo, releasesOf, type Release } from '../../../packages/releases';
 import { readProduct } from '../../../licensing/catalogue';
+import { withAdvice } from '../../../licensing/changelog';
 import { releaseForShare } from '../../../licensing/updates';
 import { compareVersions, isPrerelease } from '../../../licensing/versions';
 import { submitOperation } from '../submit';
@@ -9,6 +10,7 @@ import { ButtonLink, Checkbox, TextArea } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 import { versionInUpdateXml } from './catalogue';
+import { AdviceFields, otherVersions, readAdvice } from './release-advice';
 import { ChangelogPreview } from './release-changelog';
 import { isOffered, RolloutField, rolloutShares } from './release-rollout';
 import {
@@ -60,7 +62,11 @@ async function offeredBeside({ db }: OperatorCall, { id, productId }: Release): 
 }
 
 async function edit(call: OperatorCall, sent: URLSearchParams, release: Release): Promise<PageResponse> {
-  const body = { changelog: sent.get('changelog') ?? '', security: sent.get('security') === 'true' };
+  const body = {
+    changelog: sent.get('changelog') ?? '',
+    security: sent.get('security') === 'true',
+    ...readAdvice(sent),
+  };
   await submitOperation(call, sent, releaseOperations.updateRelease, { path: { id: release.id }, body });
   return redirectWithFlash(listOf(release), 'saved');
 }
@@ -127,7 +133,7 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
           value={release.changelog}
           rows={8}
         />
-        <ChangelogPreview changelog={form.value('changelog') ?? release.changelog} />
+        <ChangelogPreview changelog={form.value('changelog') ?? withAdvice(release, release.changelog)} />
         <Checkbox
           name="security"
           value="true"
@@ -135,6 +141,7 @@ async function showEdit(call: OperatorCall, form: FormState, release: Release): 
           hint={t.releases.security.fieldHint}
           checked={release.security}
         />
+        <AdviceFields release={release} others={await otherVersions(call, release)} />
         <p class="hint">{editPage.about}</p>
         <p class="hint">{describeSbom(call.view, await findSbomInfo(call.db, id))}</p>
       </FormPage>

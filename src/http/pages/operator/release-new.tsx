@@ -10,6 +10,7 @@ import { Checkbox, RadioGroup, FileField, TextArea, TextField, UploadProgress } 
 import { FormPage } from '../kit/form-page';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Redirect, type Route } from '../page';
 import { useView } from '../view';
+import { AdviceFields, otherVersions } from './release-advice';
 import { explainRollout, RolloutField, rolloutShares } from './release-rollout';
 import { explainSbom, SBOM_ACCEPT } from './release-sbom';
 import { ManifestPanel, readOffer } from './update-xml';
@@ -58,7 +59,9 @@ export async function uploadPackage(
   const amend = (fields: Record<string, string>) => {
     isKept = fields.draft !== '1' && !isRecentSignIn(call.session, call.at);
     // A draft is not offered, so its rollout is chosen when it is published.
-    return isKept || fields.draft === '1' ? { ...fields, draft: '1', rollout: '100' } : fields;
+    const { same_fix_as, ...others } = fields;
+    const given = same_fix_as === '' ? others : fields;
+    return isKept || fields.draft === '1' ? { ...given, draft: '1', rollout: '100' } : given;
   };
   const data = await submitOperation(call, sent, releaseOperations.uploadRelease, { path: { id }, amend });
   return { data, isKept };
@@ -181,6 +184,7 @@ async function showForm(call: OperatorCall, form: FormState): Promise<PageRespon
         />
         <RolloutField shares={await rolloutShares(call, product.id)} />
         <Checkbox name="security" label={t.releases.security.field} hint={t.releases.security.fieldHint} />
+        <AdviceFields others={await otherVersions(call, { productId: product.id })} />
         <FileField
           name="sbom"
           accept={SBOM_ACCEPT}

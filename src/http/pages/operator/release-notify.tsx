@@ -1,4 +1,5 @@
-import { previewNotice } from '../../../mail/security-release';
+import { plansKeepingBack } from '../../../licensing/bundles';
+import { previewNotice, type NoticeAudience } from '../../../mail/security-release';
 import { releaseNoticeOperations } from '../../../operations/release-notice';
 import { findReleaseById, type Release } from '../../../packages/releases';
 import { OperationError, type ErrorResponse } from '../../../operations/kit/failures';
@@ -8,6 +9,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { NoteLine } from '../kit/note';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
 /** Notifies the customers of a security release, after a preview of the mail. */
@@ -32,6 +34,7 @@ async function notify(call: OperatorCall, sent: URLSearchParams, release: Releas
   const { id, productId, version } = release;
   const { mails } = await submitOperation(call, sent, releaseNoticeOperations.sendReleaseNotice, {
     path: { id },
+    body: { audience: audienceOf(sent.get('audience')) },
   });
   return redirectWithFlash(
     `/releases?product_id=${productId}`,
@@ -40,6 +43,8 @@ async function notify(call: OperatorCall, sent: URLSearchParams, release: Releas
     call.view.format.number(mails),
   );
 }
+
+const audienceOf = (given?: string | null): NoticeAudience => (given === 'everybody' ? given : 'entitled');
 
 function explainNotice(
   { view: { t } }: OperatorCall,
@@ -51,13 +56,17 @@ function explainNotice(
 }
 
 async function askNotify(call: OperatorCall, form: FormState, release: Release): Promise<PageResponse> {
-  const { view, db, settings, at } = call;
+  const { view, db, at } = call;
+  const { letterhead, mailing } = call.settings;
   const { t, format } = view;
   const { notifyPage: texts, title: list } = t.releases;
   const { id, version, productId } = release;
-  const { mails, subject, text, notifiedAt } = await previewNotice(db, release, settings.letterhead, at);
+  const audience = audienceOf(form.value('audience') ?? call.query.get('audience'));
+  const isForAll = audience === 'everybody';
+  const { mails, subject, text, notifiedAt } = await previewNotice(db, release, audience, letterhead, at);
   const back = `/releases?product_id=${productId}`;
-  const isOff = settings.mailing === undefined;
+  const isOff = mailing === undefined;
+  const plans = isForAll ? await plansKeepingBack(db, productId) : [];
   return {
     page: (
       <FormPage
@@ -66,24 +75,48 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
         crumbs={[[list, back]]}
         path={`/releases/${id}/notify`}
         form={form}
+        above={
+          plans.length === 0 ? null : (
+            <NoteLine kind="warn">
+              {texts.law}{' '}
+              {plans.map(({ id: plan, name }) => (
+                <ButtonLink path={`/plans/${plan}`} label={texts.giveFree(`${name} (${plan})`)} />
+              ))}
+            </NoteLine>
+          )
+        }
         points={
           notifiedAt === null
             ? [
                 texts.count(mails, format.number(mails)),
-                texts.whom(version),
-                texts.once,
+                (isForAll ? texts.whomAll : texts.whom)(version),
+                isForAll ? texts.onceAll : texts.once,
                 isOff ? texts.off : texts.pace,
               ]
-            : [texts.told(format.moment(notifiedAt), format.number(mails))]
+            : isForAll
+              ? [texts.toldAll(format.moment(notifiedAt))]
+              : [texts.told(format.moment(notifiedAt), format.number(mails))]
         }
         submit={
           notifiedAt !== null || isOff || mails === 0 ? undefined : texts.submit(mails, format.number(mails))
         }
         busy={texts.busy}
-        acts={<ButtonLink path={`/releases/${id}/exposure`} label={t.told.exposure.link} />}
+        acts={
+          <>
+            {isForAll ? null : (
+              <ButtonLink
+                path={`/releases/${id}/notify`}
+                query={{ audience: 'everybody' }}
+                label={texts.everybody}
+              />
+            )}
+            <ButtonLink path={`/releases/${id}/exposure`} label={t.told.exposure.link} />
+          </>
+        }
         back={back}
       >
-        <h2>{texts.preview}</h2>
+        <input type="hidden" name="audience" value={audience} />
+        <h2>{isForAll ? texts.previewAll : texts.preview}</h2>
         <p class="strong">{subject}</p>
         <pre>
           <code>{text}</code>

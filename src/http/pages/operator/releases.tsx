@@ -168,7 +168,8 @@ async function downloadReleases(call: OperatorCall): Promise<PageResponse> {
   const { product } = await chosenProduct(call);
   if (product === undefined) throw new OperationError('NOT_FOUND', '');
   const load = async () => ({ items: await releasesOf(call.db, product.id), next: null });
-  return { csv: call.view.t.releases.csvName, rows: csvRows(load, releaseJson) };
+  const line = (release: Release) => ({ ...releaseJson(release), cve: release.cve.join(', ') });
+  return { csv: call.view.t.releases.csvName, rows: csvRows(load, line) };
 }
 
 function noProduct({ view: { t, mayWrite } }: OperatorCall): PageResponse {

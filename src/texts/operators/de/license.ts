@@ -83,6 +83,7 @@ export const license: Translated<typeof en> = {
       key_changed: 'Schlüssel wurde geändert',
       site_removed: 'Website wurde entfernt',
       security_release: 'Sicherheitsversion',
+      security_notice: 'Sicherheitslücke ohne Anspruch',
       webhook_disabled: 'Webhook wurde abgeschaltet',
       address_new: 'Adresse wurde geändert, an die neue',
       address_old: 'Adresse wurde geändert, an die alte',

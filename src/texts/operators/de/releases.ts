@@ -224,6 +224,17 @@ export const releases: Translated<typeof en> = {
     tell: 'Kunden benachrichtigen…',
     told: (at) => `Die Kunden wurden benachrichtigt: ${at}.`,
   },
+  advice: {
+    advisory: 'Empfehlung an die Nutzer',
+    advisoryHint:
+      'Was sie tun sollen, etwa Passwörter ändern. Ein Punkt je Zeile, wie bei den Änderungen. Die Mail, die Kundenseite und Joomla zeigen sie zuerst.',
+    cve: 'CVE',
+    cveHint: 'Die Namen der Lücken, etwa CVE-2026-12345, mit Kommas dazwischen.',
+    sameFixAs: 'Gleiche Korrektur wie',
+    sameFixAsHint:
+      'Wenn sie diese Korrektur in einen anderen Zweig bringt. Jeder Kunde wird über beide einmal benachrichtigt.',
+    noOther: 'keine andere Version',
+  },
   notifyPage: {
     title: (version) => `Kunden über ${version} benachrichtigen?`,
     count: (mails, shown) => (mails === 1 ? '1 Mail wird gesendet.' : `${shown} Mails werden gesendet.`),
@@ -234,6 +245,15 @@ export const releases: Translated<typeof en> = {
     off: 'Der Mailversand ist nicht eingerichtet, deshalb kann nichts gesendet werden. Die Systemprüfung zeigt, was fehlt.',
     told: (at, mails) => `Die Kunden wurden benachrichtigt: ${at}. Mails: ${mails}.`,
     already: (version) => `Die Kunden wurden über ${version} schon benachrichtigt.`,
+    everybody: 'Alle benachrichtigen…',
+    whomAll: (version) =>
+      `Die Mail geht an alle Kunden, die noch keine bekommen haben und deren Websites eine ältere oder noch keine Version gemeldet haben, auch wenn ihre Lizenz ${version} nicht umfasst. Ausgesetzte, entzogene und stornierte Lizenzen bekommen keine, erstattete nach ihrem Ende auch nicht.`,
+    onceAll:
+      'Das geht einmal für diese Version, auch nachdem Sie die Kunden benachrichtigt haben, deren Lizenz sie umfasst.',
+    toldAll: (at) => `Alle wurden benachrichtigt: ${at}.`,
+    law: 'Ab dem 11. Dezember 2027 verlangt das Gesetz kostenlose Sicherheitsupdates, auch nach dem Ende einer Lizenz (Verordnung (EU) 2024/2847, Anhang I). Diese Tarife halten sie zurück. Ändern Sie das zuerst, dann bekommen diese Kunden das Update selbst:',
+    giveFree: (plan) => `${plan} ändern`,
+    previewAll: 'Die Mail an Kunden, deren Lizenz die Version nicht umfasst',
     preview: 'Die Mail',
     sites: 'Websites und ihre Versionen',
     submit: (mails, shown) => (mails === 1 ? '1 Mail senden' : `${shown} Mails senden`),

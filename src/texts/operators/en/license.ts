@@ -84,6 +84,7 @@ export const license = {
       key_changed: 'Key was changed',
       site_removed: 'Site was removed',
       security_release: 'Security release',
+      security_notice: 'Security hole, not covered',
       webhook_disabled: 'Webhook was switched off',
       address_new: 'Address was changed, to the new one',
       address_old: 'Address was changed, to the old one',

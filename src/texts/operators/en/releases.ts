@@ -226,6 +226,16 @@ export const releases = {
     tell: 'Notify the customers…',
     told: (at: string) => `The customers were notified: ${at}.`,
   },
+  advice: {
+    advisory: 'Advice for the users',
+    advisoryHint:
+      'What they should do, such as to change passwords. One line each, as in the changes. The mail, the customer’s page and Joomla show it first.',
+    cve: 'CVE',
+    cveHint: 'The names of the holes, such as CVE-2026-12345, with commas between them.',
+    sameFixAs: 'Same fix as',
+    sameFixAsHint: 'If it brings this fix to another branch. Each customer is notified once of both.',
+    noOther: 'no other version',
+  },
   notifyPage: {
     title: (version: string) => `Notify the customers about ${version}?`,
     count: (mails: number, shown: string) =>
@@ -237,6 +247,15 @@ export const releases = {
     off: 'Mail is not set up, so nothing can be sent. The doctor shows what is missing.',
     told: (at: string, mails: string) => `The customers were notified: ${at}. Mails: ${mails}.`,
     already: (version: string) => `The customers were already notified about ${version}.`,
+    everybody: 'Notify all customers…',
+    whomAll: (version: string) =>
+      `The mail goes to all customers without a mail so far whose sites reported an older version or none, even if their licence does not cover ${version}. Suspended, revoked and cancelled licences do not count, nor do refunded ones after their end.`,
+    onceAll:
+      'You can do this once for this version, even after you notified the customers whose licence covers it.',
+    toldAll: (at: string) => `All customers were notified: ${at}.`,
+    law: 'From 11 December 2027 the law asks for free security updates, even after the end of a licence (Regulation (EU) 2024/2847, Annex I). These plans keep them back. Change that first, and these customers get the update itself:',
+    giveFree: (plan: string) => `Change ${plan}`,
+    previewAll: 'The mail to customers whose licence does not cover the version',
     preview: 'The mail',
     sites: 'Sites and their versions',
     submit: (mails: number, shown: string) => (mails === 1 ? 'Send 1 mail' : `Send ${shown} mails`),

@@ -1,7 +1,7 @@
 import type { DatabaseSettings, Db } from '../store/engine/database';
 import { findTokenByDigest, setTokenUsed, type ApiToken } from '../store/tokens';
 import { findSite, judgeSiteAccount, judgeSiteToken, type SiteVerdict } from '../joomla/site/api-tokens';
-import { createCache } from '../licensing/ttl-map';
+import { createCache } from '../licensing/core/ttl-map';
 import type { Caller, Scope } from './caller';
 import { createDoor, type Door } from './door';
 import { readSession, type IsAccountIn } from './sessions';

@@ -6,7 +6,7 @@ import type { Db } from '../store/engine/database';
 import { isDuplicate } from '../store/engine/errors';
 import { insertCode, type StoredCode } from '../store/one-time-codes';
 import { inTransaction } from '../store/engine/transaction';
-import { createCache } from '../licensing/ttl-map';
+import { createCache } from '../licensing/core/ttl-map';
 import type { Caller } from './caller';
 import { throwSiteUnavailable } from './site-away';
 

@@ -7,7 +7,7 @@ import type { LicenseTerms } from '../store/licenses/licenses';
 import { recordRefusals } from '../store/refusals';
 import { normalizeIdentifier } from './core/identifiers';
 import { isAlmostNativeKey, keyHint, redactKeys, redactKey } from './core/keys';
-import { createTtlMap } from './ttl-map';
+import { createTtlMap } from './core/ttl-map';
 import { isVersion } from './versions';
 
 /** An access as a handler reports it; only the hint of its key is stored. */

@@ -8,7 +8,7 @@ import {
   type RecordedEvent,
 } from '../store/events';
 import type { RecordChanges } from './core/ledger';
-import { createTtlMap } from './ttl-map';
+import { createTtlMap } from './core/ttl-map';
 import { enqueueLicenseWebhooks } from './webhook-events';
 
 /** The time for which equal events are counted on the first, but not beyond its day, for the daily sums. */

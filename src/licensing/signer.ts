@@ -4,7 +4,7 @@ import { findCoverage } from '../store/bundles';
 import type { Db } from '../store/engine/database';
 import { listSigningKeys, raiseTokenDays } from '../store/signing-keys';
 import { createBatches } from './core/batches';
-import { createTtlMap } from './ttl-map';
+import { createTtlMap } from './core/ttl-map';
 import { verificationKeys, openSigningKey, toJwk, withSigningState, type PublicJwk } from './signing-keys';
 import {
   staticClaims,

@@ -19,7 +19,7 @@ import {
 } from '../store/reported-sites';
 import type { Page, PageRequest } from './cursors';
 import { wideNetworkOf } from './ip-addresses';
-import { createTtlMap } from './ttl-map';
+import { createTtlMap } from './core/ttl-map';
 import { columnOf, readSort, sortRows } from './sorting';
 import { enqueueSpreading } from './webhook-events';
 

@@ -11,7 +11,7 @@ import {
 } from '../store/releases';
 import { branchesOf, type Branches } from './core/branches';
 import { coversRelease, entitledUntil, needsBranches, type EndTerms } from './core/verdict';
-import { createCache } from './ttl-map';
+import { createCache } from './core/ttl-map';
 import { latestRelease } from './versions';
 
 /**

@@ -11,7 +11,7 @@ import { insertOutboxRowIfNew, insertOutboxRows, type NewOutboxRow } from '../st
 import type { Release } from '../store/releases';
 import { inTransaction } from '../store/engine/transaction';
 import { listSubscribers, type Subscriber } from '../store/webhooks';
-import { createTtlMap } from './ttl-map';
+import { createTtlMap } from './core/ttl-map';
 import { readMetadata } from './metadata';
 import { liveStatus } from './core/states';
 

@@ -1,5 +1,5 @@
 import { isCoded } from '../../base/errors';
-import { parseForm } from '../../base/forms';
+import { parseForm } from '../../licensing/forms';
 import { OperationError } from '../../operations/kit/failures';
 import type { Context } from '../context';
 import { readBytes } from '../read-body';

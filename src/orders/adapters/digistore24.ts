@@ -2,7 +2,7 @@ import { asCustomerLanguage, CUSTOMERS } from '../../texts/customers/languages';
 import { createHash } from 'node:crypto';
 import { decodeHTMLStrict } from 'entities';
 import { InvalidRequestError } from '../../base/errors';
-import { parseForm } from '../../base/forms';
+import { parseForm } from '../../licensing/forms';
 import { customerOf } from './customer';
 import { decimalMoney } from './money';
 import type { Content, IdLink, ParsedEvent } from '../parsed-message';

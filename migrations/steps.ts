@@ -36,8 +36,12 @@ export async function fillInPieces(
     inTransaction: Knex['transaction'];
     onProgress?: (done: number, all: number) => void;
   };
-  const [{ last }] = (await knex(full).max({ last: 'id' })) as [{ last: number | null }];
-  for (let after = 0; after < (last ?? 0); after += PIECE) {
+  // The first ids of a log that is pruned are far from 0.
+  const [range] = (await knex(full).min({ first: 'id' }).max({ last: 'id' })) as [
+    { first: number | null; last: number | null },
+  ];
+  const [before, last] = [(range.first ?? 1) - 1, range.last ?? 0];
+  for (let after = before; after < last; after += PIECE) {
     const upTo = after + PIECE;
     await inTransaction(async (trx) => {
       // INSERT ... SELECT would lock the rows only against writers, so a later UPDATE could deadlock with a request's
@@ -45,6 +49,6 @@ export async function fillInPieces(
       await trx(full).where('id', '>', after).where('id', '<=', upTo).orderBy('id').forUpdate().pluck('id');
       await fill(trx, [after, upTo]);
     });
-    onProgress?.(Math.min(upTo, last ?? 0), last ?? 0);
+    onProgress?.(Math.min(upTo, last) - before, last - before);
   }
 }

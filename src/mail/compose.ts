@@ -14,6 +14,7 @@ import { OperatorError } from '../licensing/operator-error';
 import { SealError } from '../licensing/sealing';
 import { isTerminalStatus, liveStatus, paidUntil } from '../licensing/core/states';
 import { coversRelease, hasNothingPaid } from '../licensing/core/verdict';
+import { withSameFix } from '../licensing/same-fix';
 import { readBranches } from '../licensing/updates';
 import type { Db } from '../store/engine/database';
 import { saveProfile } from '../store/customer-profiles';
@@ -22,7 +23,7 @@ import { findOrder } from '../store/orders/orders';
 import type { OutboxRow } from '../store/outbox';
 import { findShop } from '../store/orders/shops';
 import type { Product } from '../store/catalogue';
-import { findReleaseById, type Release } from '../store/releases';
+import { findReleaseById, listFixLinks, type Release } from '../store/releases';
 import { inReadCommitted } from '../store/engine/transaction';
 import { findWebhook } from '../store/webhooks';
 import { isNoticeType, type MailDetails, type MailRequest, type MailType } from './queue';
@@ -187,14 +188,14 @@ async function composeSecurity(
   now: Date,
 ): Promise<ComposeResult> {
   const license = row.licenseId === null ? undefined : await findLicense(db, row.licenseId);
-  const release = await findReleaseById(db, releaseId);
-  if (license === undefined || release?.state !== 'published') return { obsolete: true };
+  const release = await findNoticed(db, releaseId);
+  if (license === undefined || release === undefined) return { obsolete: true };
   if (STOPPED.includes(liveStatus(license, now)) || hasNothingPaid(license, now)) return { obsolete: true };
   const to = findEmail(license.customer ?? '');
   if (to === undefined) return { failed: 'NO_CUSTOMER' };
   // The seller may have given ended licences the security releases after the mail was queued.
   const isCovered =
-    row.type === 'security_release' ||
+    (row.type === 'security_release' && release.id === releaseId) ||
     coversRelease(license, release, now, await readBranches(db, release.productId));
   const product = await requireProduct(db, release.productId);
   const values = {
@@ -203,6 +204,19 @@ async function composeSecurity(
   };
   const text = isCovered ? 'security_release' : 'security_notice';
   return finish(await inTheirLanguage(db, row, to), to, text, values, settings);
+}
+
+/**
+ * Finds the release that a notice is about. If it was withdrawn, a notified one with the same fix replaces it: its notice
+ * skipped the customers whose mail was still waiting.
+ */
+async function findNoticed(db: Db, releaseId: number): Promise<Release | undefined> {
+  const told = await findReleaseById(db, releaseId);
+  if (told === undefined || told.state === 'published') return told;
+  const other = withSameFix(await listFixLinks(db, told.productId), releaseId).find(
+    ({ state, security, notifiedAt }) => state === 'published' && security && notifiedAt !== null,
+  );
+  return other && findReleaseById(db, other.id);
 }
 
 /** The maximum number of lines from the changelog. A mail is read at a glance; the customer's page has the rest. */

@@ -42,9 +42,9 @@ import { readMailText } from './texts';
 
 /**
  * Notifies customers of a security release, without duplicates (docs/releases.md, A security release). They have a licence
- * that covers the release or, with the audience `everybody`, any licence for its product. Their sites reported a version
- * without the fix, or none. The mails are queued in portions. The database stores the progress, so that
- * another process continues after a crash.
+ * that covers the release or, with the audience `everybody`, an ended one that was paid. Their sites reported a version
+ * without the fix, or none. The mails are queued in portions. The database stores the progress, so that another process
+ * continues after a crash.
  */
 
 export { NOTICE_AUDIENCES, type NoticeAudience };

@@ -391,6 +391,8 @@ export async function pruneOutbox(db: Db, kind: OutboxKind, before: Date, limit:
   const rows = await db(tableBy(db, 'outbox', 'kind', 'created_at'))
     .where({ kind })
     .where('created_at', '<', toSqlTime(before))
+    // A notice to very many customers waits for days.
+    .where((row) => row.whereNull('next_attempt_at').orWhere('next_attempt_at', '<=', toSqlTime(before)))
     .orderBy('created_at')
     .limit(limit)
     .select('id', 'once');

@@ -2,7 +2,7 @@ import { compareVersions, isVersion, versionOrder } from '../licensing/versions'
 import { findIncludesFault, includesNone, readCatalogue, type Includes } from '../licensing/bundles';
 import { listPlans, lockProduct, replaceIncludes, setProduct, type Plan } from '../store/catalogue';
 import type { Row } from '../store/export';
-import { findRows, insertInChunks, lockRows } from '../store/import';
+import { findRows, insertInChunks, lockRows, updateRow } from '../store/import';
 import { statPackage } from '../packages/package-files';
 import { fieldsToRow, rowToFields, type RowOf } from '../store/engine/row-fields';
 import { findRelease, needsPackage, RELEASE_STATES } from '../store/releases';
@@ -11,7 +11,7 @@ import { readSbom } from '../packages/sbom';
 import { bringPackage, packageFault } from './export';
 import { changeRow, conflict, hasChanges, insertNew, DRY_RUN_ID, tally, type ImportJob } from './import-job';
 import { atLine, type Numbered } from './record-reader';
-import { fromRow, toRow, type RecordOf } from './records';
+import { fromRow, RECORDS, toRow, type RecordOf } from './records';
 
 /** Imports products. They are matched by id, because customers' sites use addresses that contain it. */
 export async function importProducts(job: ImportJob, records: Numbered<'product'>[]): Promise<void> {
@@ -221,7 +221,26 @@ export async function importReleases(job: ImportJob, records: Numbered<'release'
     else if (hasChanges(changes)) await changeRow(job, 'release', match.id, changes);
     else tally(job, 'release', 'same');
   }
-  await insertNew(job, 'release', added, ({ value }) => ({ version_order: versionOrder(value.version) }));
+  await insertNew(job, 'release', added, ({ value }) => ({
+    version_order: versionOrder(value.version),
+    // Linked below, because releases may have other ids here.
+    same_fix_as: null,
+  }));
+  for (const { value } of records) await linkFix(job, value);
+}
+
+/** Links a release that has no link here to the release with the same fix. */
+async function linkFix(
+  job: ImportJob,
+  { product_id: product, ...value }: RecordOf<'release'>,
+): Promise<void> {
+  const fix = value.same_fix_as === null ? undefined : job.releases.get(value.same_fix_as);
+  if (!job.writes || fix === undefined || fix.product !== product) return;
+  const [own, other] = await Promise.all(
+    [value.version, fix.version].map((version) => findRelease(job.trx, product, version)),
+  );
+  if (own && other && own.id !== other.id && own.sameFixAs === null)
+    await updateRow(job.trx, RECORDS.release.table, own.id, { same_fix_as: other.id });
 }
 
 /** Imports SBOMs, matched by their release. A seller's own is not replaced by a generated one. */
@@ -276,10 +295,16 @@ function releaseConflict(here: RecordOf<'release'>, there: RecordOf<'release'>):
 
 function releaseChanges(here: RecordOf<'release'>, there: RecordOf<'release'>): Row {
   const told = here.notified_at === null ? (['notified_at'] as const) : [];
-  const fields = ['state', 'changelog', 'security', 'published_at', ...told, ...PACKAGE_FIELDS] as const;
+  const fields = [
+    ...(['state', 'changelog', 'security', 'advisory', 'cve', 'published_at'] as const),
+    ...told,
+    ...PACKAGE_FIELDS,
+  ] as const;
   const row = toRow('release', there);
   return Object.fromEntries(
-    fields.filter((field) => here[field] !== there[field]).map((field) => [field, row[field] ?? null]),
+    fields
+      .filter((field) => JSON.stringify(here[field]) !== JSON.stringify(there[field]))
+      .map((field) => [field, row[field] ?? null]),
   );
 }
 

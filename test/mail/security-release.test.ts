@@ -568,7 +568,26 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
     await service.db(table(service.db, 'licenses')).where({ id: returned.id }).update({ all_returned: 1 });
     const before = server.received.length;
     service.clock.now = new Date(busyUntil.getTime() + 60_000);
-    await eventually(async () => expect(await queued()).toEqual([]), 60_000);
+    await eventually(async () => expect(await queued()).toEqual([]));
     expect(server.received).toHaveLength(before);
+  });
+
+  test('a mail that waits about a withdrawn version is about the notified one that replaces it', async () => {
+    const { id, version } = await release();
+    const busyUntil = new Date(NOW.getTime() + 6 * 3_600_000);
+    await inTransaction(service.db, (trx) =>
+      insertNotice(trx, { releaseId: 999_999, actor: 'operator:test', dueAt: busyUntil }),
+    );
+    await sell(plans.plain, `replaced-${round}@example.com`);
+    await service.write.ok(`POST /releases/${id}/notify`, {});
+    await withdrawRelease(service.db, 42, version, NOW);
+    const better = { version: `${round}.1.1`, date: PUBLISHED, security: true, sameFixAs: id };
+    const { release: next } = await giveRelease(service, better);
+    expect(await service.write.ok(`POST /releases/${next.id}/notify`, {})).toEqual({ mails: 0 });
+    service.clock.now = new Date(busyUntil.getTime() + 60_000);
+    const mails = () => server.received.filter(({ to }) => to.includes(`replaced-${round}@example.com`));
+    await eventually(() =>
+      expect(mails()).toMatchObject([{ subject: expect.stringContaining(`${round}.1.1`) }]),
+    );
   });
 });

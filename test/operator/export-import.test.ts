@@ -580,6 +580,30 @@ describe.each(KINDS)('an export of %s', (kind, otherKind) => {
     expect((await contents(to.db)).release).toEqual((await contents(source.db)).release);
   });
 
+  it('links releases with the same fix whatever their ids are here, and brings their advice', async () => {
+    const to = await place(kind);
+    await importJson(to, file);
+    const others = (advisory: string) =>
+      fileOf(
+        lines(file).map((record) =>
+          record.type === 'release'
+            ? {
+                ...record,
+                version: `9.${String(record.id)}.0`,
+                advisory,
+                same_fix_as: record.id === 1 ? 2 : null,
+              }
+            : record,
+        ),
+      );
+    expect((await importJson(to, others('Update.'))).records.release).toMatchObject({ new: 2 });
+    expect((await importJson(to, others('Update now.'))).records.release).toMatchObject({ changed: 2 });
+    expect((await contents(to.db)).release.slice(2)).toMatchObject([
+      { id: 3, version: '9.1.0', advisory: 'Update now.', same_fix_as: 4 },
+      { id: 4, version: '9.2.0', advisory: 'Update now.', same_fix_as: null },
+    ]);
+  });
+
   it('is refused if several plans match, unless the id decides', async () => {
     const to = await place(kind);
     await to.operator.json(['product', 'add', '--id', '42', '--name', 'Example Shop']);

@@ -140,20 +140,22 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
   it('states the same as a licence’s page about a key in many hands, and offers no slots', async () => {
     const { db } = service;
     const id = await issue('shared@example.com');
-    await service.write.ok(`POST /licenses/${id}/activations`, { identifier: 'one.example' }, 201);
+    await service.write.ok(`PATCH /licenses/${id}`, { activation_limit: 2 });
+    for (const identifier of ['one.example', 'two.example'])
+      await service.write.ok(`POST /licenses/${id}/activations`, { identifier }, 201);
     const [key] = (await db(table(db, 'license_keys')).where({ license_id: id }).pluck('id')) as [number];
-    const full = `/licenses/${id}/slots?slots=2`;
+    const full = `/licenses/${id}/slots?slots=`;
     expect((await pages.get(`/licenses/${id}`)).html).toContain(full);
     const download = (n: number): Access => ({
       ...{ at: NOW, endpoint: 'download', outcome: 'ok', licenseId: id, keyId: key, keyHint: null },
       ...{ productId: 42, version: null, identifier: null, ip: `198.51.${n}.1`, userAgent: null, site: null },
       installedVersion: null,
     });
-    await createSiteRecorder(db, 3)(Array.from({ length: 14 }, (_, n) => download(n)));
+    await createSiteRecorder(db, 3)(Array.from({ length: 28 }, (_, n) => download(n)));
     expect(textOf((await pages.get('/?wait=1')).html)).toContain('1 key is probably shared.');
     for (const [client, says] of [
-      [pages, /The key that ends in \w{8} is probably shared: it was used in 14 networks within 30 days/],
-      [german, /Der Schlüssel mit dem Ende \w{8} wird vermutlich geteilt: Er wurde in 30 Tagen in 14 Netzen/],
+      [pages, /The key that ends in \w{8} is probably shared: it was used in 28 networks within 30 days/],
+      [german, /Der Schlüssel mit dem Ende \w{8} wird vermutlich geteilt: Er wurde in 30 Tagen in 28 Netzen/],
     ] as const) {
       const { html } = await client.get(`/licenses/${id}`);
       expect(textOf(html)).toMatch(says);

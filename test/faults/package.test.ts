@@ -31,7 +31,7 @@ function npm(cwd: string, ...args: string[]): string {
 test('the tarball holds what is needed to run and to set it up, and nothing else', () => {
   const sources = ['src', 'migrations', 'seeds'].flatMap((name) =>
     readdirSync(join(ROOT, name), { recursive: true, encoding: 'utf8' })
-      .filter((path) => /\.tsx?$/.test(path))
+      .filter((path) => /(?<!\.d)\.tsx?$/.test(path))
       .map((path) => `dist/${name}/${path.replace(/\.tsx?$/, '.js')}`),
   );
   const beside = ['bin', 'deploy', 'docs', 'examples', 'mails', 'nginx', 'php'].flatMap((name) =>

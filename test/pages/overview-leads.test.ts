@@ -144,7 +144,7 @@ describe.each(DATABASE_KINDS)('the overview, on %s', (kind) => {
     for (const identifier of ['one.example', 'two.example'])
       await service.write.ok(`POST /licenses/${id}/activations`, { identifier }, 201);
     const [key] = (await db(table(db, 'license_keys')).where({ license_id: id }).pluck('id')) as [number];
-    const full = `/licenses/${id}/slots?slots=`;
+    const full = `/licenses/${id}/slots?slots=3`;
     expect((await pages.get(`/licenses/${id}`)).html).toContain(full);
     const download = (n: number): Access => ({
       ...{ at: NOW, endpoint: 'download', outcome: 'ok', licenseId: id, keyId: key, keyHint: null },

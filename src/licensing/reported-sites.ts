@@ -46,6 +46,10 @@ export interface OutdatedSite extends ReportedSite {
   code: RefusalCode | null;
 }
 
+export { countReportedVersions };
+
+type VersionCounts = Awaited<ReturnType<typeof countReportedVersions>>;
+
 const MAX_VERSIONS = 100;
 /** The maximum number of up-to-date versions that a list excludes: databases accept this many values in a statement. */
 const MAX_LEFT_OUT = 1_000;
@@ -57,6 +61,7 @@ export const OUTDATED_SITE_SORTS = ['at', '-at'] as const;
  * @param productId the id of an existing product
  * @param page.version only sites that reported it, latest report first; undefined: sites that are behind
  * @param page.sort one of OUTDATED_SITE_SORTS; undefined: latest report first
+ * @param page.counts the product's `countReportedVersions`; undefined: they are counted
  */
 export async function readProductSites(
   db: Db,
@@ -64,13 +69,18 @@ export async function readProductSites(
   {
     version: wanted,
     sort,
+    counts,
     ...page
-  }: PageRequest & { version?: string | undefined; sort?: string | undefined },
+  }: PageRequest & {
+    version?: string | undefined;
+    sort?: string | undefined;
+    counts?: VersionCounts | undefined;
+  },
   now: Date,
 ): Promise<ProductSites> {
   const { isDown } = columnOf(readSort(OUTDATED_SITE_SORTS, sort) ?? '-at');
   const newest = await findOffered(db, productId);
-  const versions = (await countReportedVersions(db, productId))
+  const versions = (counts ?? (await countReportedVersions(db, productId)))
     .map(({ version, count }) => ({ version, sites: count }))
     .sort((a, b) => b.sites - a.sites || compareVersions(b.version, a.version));
   const upToDate = versions.filter(

@@ -22,4 +22,29 @@ describe('the last figures of the overview', () => {
     const figure = await countOrLast(call, 'figure', () => Promise.resolve('new'), waits);
     expect(figure?.value).toBe(value);
   });
+
+  it('keeps a figure whose value says that it is slow to count', async () => {
+    const call = {
+      db: undefined as never,
+      settings: { timeoutFactor: 10 },
+      at: COUNTED,
+      lastFigures: { kept: new LRUCache<string, Figure<unknown>>({ max: 2 }), running: new Map() },
+    };
+    for (const [name, first, again] of [
+      ['many', 7, 7],
+      ['few', 5, 6],
+    ] as const) {
+      let next: number = first;
+      const ask = () =>
+        countOrLast(
+          call,
+          name,
+          () => Promise.resolve(next++),
+          false,
+          (count) => count > 6,
+        );
+      expect((await ask())?.value).toBe(first);
+      expect((await ask())?.value).toBe(again);
+    }
+  });
 });

@@ -36,7 +36,7 @@ export const NAV_COUNTS_MS = 10 * FRESH_MS;
 export interface Figure<T> {
   value: T;
   at: Date;
-  /** whether a page that has an earlier figure would not have waited for the count */
+  /** whether it is kept while it is current */
   isSlow: boolean;
 }
 
@@ -50,12 +50,14 @@ export interface LastFigures {
  * Counts a figure, or returns the last one if counting fails or takes longer than a moment. It waits longer for the
  * first count, or if `waits` is true. A figure is counted only once at a time, because the database may be slow. Without
  * `waits`, a slow figure is counted again only when it is no longer current.
+ * @param isSlowToCount whether a value shows that its count reads so much that pages should not repeat it
  */
 export async function countOrLast<T>(
   call: Loading & { at: Date; lastFigures: LastFigures },
   name: string,
   load: (db: Db) => Promise<T>,
   waits: boolean,
+  isSlowToCount: (value: T) => boolean = () => false,
 ): Promise<Figure<T> | undefined> {
   const { db, at, settings } = call;
   const { kept, running } = call.lastFigures;
@@ -65,7 +67,7 @@ export async function countOrLast<T>(
   const count = async () => {
     const started = performance.now();
     const value = await load(db);
-    const isSlow = performance.now() - started > TIMEOUT_MS * settings.timeoutFactor;
+    const isSlow = isSlowToCount(value) || performance.now() - started > TIMEOUT_MS * settings.timeoutFactor;
     kept.set(name, { value, at, isSlow });
     return { value, at, isSlow };
   };

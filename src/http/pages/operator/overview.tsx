@@ -1,6 +1,7 @@
 import { firstSteps, listGaps, readGoods, type Gap, type Goods } from '../../../overview/first-steps';
 import type { CatalogueProduct } from '../../../licensing/catalogue';
 import type { Db } from '../../../licensing/licensing';
+import { countLicenses } from '../../../licensing/lists';
 import { filterId } from '../../../operations/kit/request-params';
 import { PERIODS } from '../../../figures/kept-figures';
 import { readMoney } from '../../../figures/money';
@@ -46,6 +47,9 @@ import { ActionItemList } from './overview-needs';
 
 export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOverview }];
 
+/** Above it, the overview keeps the number of disputes for a minute: it reads the history of each suspended licence. */
+const MANY_SUSPENDED = 5_000;
+
 export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const { db, at, view } = call;
   const goods = await readGoods(db);
@@ -55,28 +59,37 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const waits = call.query.get('wait') === '1';
   const { operatorLanguage: language } = view;
   const found: (Date | undefined)[] = [];
-  const counted = async <T,>(name: string, load: (on: typeof db) => Promise<T>): Promise<T | undefined> => {
-    const of = [name, query.productId, query.days].join(' ');
-    const figure = await countOrLast(call, of, load, waits);
+  const counted = async <T,>(
+    name: string,
+    load: (on: typeof db) => Promise<T>,
+    isSlowToCount?: () => boolean,
+  ): Promise<T | undefined> => {
+    const figure = await countOrLast(call, name, load, waits, isSlowToCount);
     found.push(figure?.at);
     return figure?.value;
   };
+  const of = [query.productId, query.days].join(' ');
+  const suspended = (await countLicenses(db, { status: 'suspended' }, at)) ?? 0;
   const [figures, needs, refused, ending, reasons, arrivals, trend, installed, rate, money] =
     await Promise.all([
       readFigures(db, query, at),
       // Disputes are counted before and kept on their own: only they are slow, with very many suspended licences.
-      counted('disputed', (on) => countDisputed(on, at)).then((disputed) =>
+      counted(
+        'disputed',
+        (on) => countDisputed(on, at),
+        () => suspended > MANY_SUSPENDED,
+      ).then((disputed) =>
         disputed === undefined
           ? undefined
           : counted(`needs ${language}`, (on) => listNeeds(call, on, disputed)),
       ),
-      counted('refused', (on) => refusedInDays(on, query)),
-      counted('ending', (on) => countEndingSoon(on, goods, query.productId, at)),
-      counted(`reasons ${language}`, (on) => refusalsByReason(on, query, at, language)),
-      counted('arrivals', (on) => readArrivals(on, goods, query, at)),
-      counted('trend', (on) => readTrend(on, query, at)),
-      counted('installed', (on) => readInstalled(on, goods, query.productId)),
-      counted('rate', (on) => readRenewalRate(on, goods, query.productId, at)),
+      counted(`refused ${of}`, (on) => refusedInDays(on, query)),
+      counted(`ending ${of}`, (on) => countEndingSoon(on, goods, query.productId, at)),
+      counted(`reasons ${language} ${of}`, (on) => refusalsByReason(on, query, at, language)),
+      counted(`arrivals ${of}`, (on) => readArrivals(on, goods, query, at)),
+      counted(`trend ${of}`, (on) => readTrend(on, query, at)),
+      counted(`installed ${of}`, (on) => readInstalled(on, goods, query.productId)),
+      counted(`rate ${of}`, (on) => readRenewalRate(on, goods, query.productId, at)),
       // Orders do not split their amount by product.
       query.productId === undefined ? counted('money', (on) => readMoney(on, at)) : undefined,
     ]);

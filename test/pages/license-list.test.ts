@@ -257,4 +257,19 @@ describe('the page of licences', () => {
     expect(boxes(html)).toEqual([]);
     expect((await reader.post('/licenses/bulk', { action: 'suspend', 'license-1': '1' })).status).toBe(403);
   });
+
+  test('shows ended licences by their end, the last first, and in the file too', async () => {
+    const ended = (days: number) =>
+      giveLicense(service.db, planId, { customer: 'ended@example.com', expiresAt: endIn(-days) }, NOW);
+    const [yesterday, before] = [(await ended(1)).id, (await ended(2)).id];
+    const shown = async (query: string) => {
+      const { html } = await seller.get(`/licenses${query}`);
+      return [...html.matchAll(/\/licenses\/(\d+)"/g)].map(([, id]) => Number(id));
+    };
+    const first = [yesterday, before];
+    expect([...new Set(await shown('?status=expired'))]).toEqual(first);
+    expect([...new Set(await shown('?status=expired&sort=-id'))]).toEqual([before, yesterday]);
+    const [, ...lines] = (await seller.get('/licenses.csv?status=expired')).html.trim().split('\r\n');
+    expect(lines.map((line) => Number(/\d+/.exec(line)?.[0]))).toEqual(first);
+  });
 });

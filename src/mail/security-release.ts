@@ -146,7 +146,7 @@ async function countMails(db: Db, release: Release, audience: NoticeAudience, no
   return customers.size;
 }
 
-export interface NoticePreview extends Pick<MailContent, 'subject' | 'text'> {
+export interface NoticePreview extends MailContent {
   /** the number of mails that would be sent, or that were queued */
   mails: number;
   /** null if the audience was not notified yet */
@@ -180,10 +180,10 @@ export async function previewNotice(
     renew_url: product.renewUrl ?? undefined,
     shop: letterhead.shopName,
   };
-  const { subject, text: body } = renderMail(text, values, letterhead.language);
+  const mail = renderMail(text, values, letterhead.language);
   const mails =
     isForAll || notifiedAt === null ? await countMails(db, release, audience, now) : (notice?.mails ?? 0);
-  return { mails, subject, text: body, notifiedAt };
+  return { ...mail, mails, notifiedAt };
 }
 
 function requireSecurityRelease({ version, state, security }: Release): void {

@@ -6,7 +6,7 @@ import { formRoute } from '../form-route';
 import { formState, type FormState } from '../form-state';
 import { ButtonLink, Form, FormErrors, Submit, TextArea } from '../kit/fields';
 import { ListPage } from '../kit/list-page';
-import { allowMailStyles, MailFrame } from '../kit/mail-frame';
+import { allowMailStyles, MailPreview } from '../kit/mail-frame';
 import { OperatorPage } from '../kit/operator-page';
 import { PageHeader, PanelBody, Panel } from '../kit/panel';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
@@ -105,7 +105,7 @@ async function showText(
         <PageHeader title={title} />
         <div class="cols cols-2">
           <TextPanel form={form} text={text} />
-          {shown === undefined ? null : <PreviewPanel mail={shown} />}
+          {shown === undefined ? null : <MailPreview mail={shown} title={t.settings.texts.previewTitle} />}
         </div>
       </OperatorPage>
     ),
@@ -147,28 +147,6 @@ function TextPanel({ form, text }: { form: FormState; text: MailText }) {
           </div>
         ) : null}
       </PanelBody>
-    </Panel>
-  );
-}
-
-function PreviewPanel({ mail }: { mail: Preview }) {
-  const { texts } = useView().t.settings;
-  return (
-    <Panel id="preview" title={texts.previewTitle}>
-      <PanelBody>
-        <p>
-          <span class="muted">{texts.subject}:</span> <strong>{mail.subject}</strong>
-        </p>
-      </PanelBody>
-      <MailFrame html={mail.html} title={texts.previewTitle} />
-      <details class="fold">
-        <summary>{texts.asText}</summary>
-        <PanelBody>
-          <pre>
-            <code>{mail.text}</code>
-          </pre>
-        </PanelBody>
-      </details>
     </Panel>
   );
 }

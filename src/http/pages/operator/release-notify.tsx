@@ -9,6 +9,7 @@ import { formRoute } from '../form-route';
 import type { FormState } from '../form-state';
 import { ButtonLink } from '../kit/fields';
 import { FormPage } from '../kit/form-page';
+import { allowMailStyles, MailPreview } from '../kit/mail-frame';
 import { NoteLine } from '../kit/note';
 import { redirectWithFlash, type PageResponse, type OperatorCall, type Route } from '../page';
 
@@ -63,7 +64,9 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
   const { id, version, productId } = release;
   const audience = audienceOf(form.value('audience') ?? call.query.get('audience'));
   const isForAll = audience === 'everybody';
-  const { mails, subject, text, notifiedAt } = await previewNotice(db, release, audience, letterhead, at);
+  const preview = await previewNotice(db, release, audience, letterhead, at);
+  const { mails, notifiedAt } = preview;
+  allowMailStyles(call.ctx, preview.html);
   const back = `/releases?product_id=${productId}`;
   const isOff = mailing === undefined;
   const plans = isForAll ? await plansKeepingBack(db, productId) : [];
@@ -114,13 +117,9 @@ async function askNotify(call: OperatorCall, form: FormState, release: Release):
           </>
         }
         back={back}
+        below={<MailPreview mail={preview} title={isForAll ? texts.previewAll : texts.preview} />}
       >
         <input type="hidden" name="audience" value={audience} />
-        <h2>{isForAll ? texts.previewAll : texts.preview}</h2>
-        <p class="strong">{subject}</p>
-        <pre>
-          <code>{text}</code>
-        </pre>
       </FormPage>
     ),
   };

@@ -49,6 +49,8 @@ export const overviewRoutes: Route<OperatorCall>[] = [{ path: '/', get: showOver
 
 /** Above it, the overview keeps the number of disputes for a minute: it reads the history of each suspended licence. */
 const MANY_SUSPENDED = 5_000;
+/** Above it, the overview keeps the renewal rate for a minute: it reads a year of days, plan by plan. */
+const MANY_ENDS = 20_000;
 
 export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const { db, at, view } = call;
@@ -62,7 +64,7 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
   const counted = async <T,>(
     name: string,
     load: (on: typeof db) => Promise<T>,
-    isSlowToCount?: () => boolean,
+    isSlowToCount?: (value: T) => boolean,
   ): Promise<T | undefined> => {
     const figure = await countOrLast(call, name, load, waits, isSlowToCount);
     found.push(figure?.at);
@@ -89,7 +91,11 @@ export async function showOverview(call: OperatorCall): Promise<PageResponse> {
       counted(`arrivals ${of}`, (on) => readArrivals(on, goods, query, at)),
       counted(`trend ${of}`, (on) => readTrend(on, query, at)),
       counted(`installed ${of}`, (on) => readInstalled(on, goods, query.productId)),
-      counted(`rate ${of}`, (on) => readRenewalRate(on, goods, query.productId, at)),
+      counted(
+        `rate ${of}`,
+        (on) => readRenewalRate(on, goods, query.productId, at),
+        ({ ended }) => ended > MANY_ENDS,
+      ),
       // Orders do not split their amount by product.
       query.productId === undefined ? counted('money', (on) => readMoney(on, at)) : undefined,
     ]);

@@ -1,4 +1,4 @@
-import { entitledUntil } from '../licensing/core/verdict';
+import { entitledUntil, needsBranches } from '../licensing/core/verdict';
 import { liveStatus, nextPayment, paidUntil } from '../licensing/core/states';
 import type { License } from '../store/licenses/licenses';
 import type { OutboxRow } from '../store/outbox';
@@ -107,6 +107,7 @@ function explainState(license: License, { now, stopped, refusedSince, failedPaym
         refused_since: refusedSince.times,
         refused_more: refusedSince.isMore,
         still_downloads: entitledUntil(license, now) !== undefined,
+        security_updates: needsBranches(license, now),
         all_returned: license.allReturned,
       },
       { since: expires_at, count: refusedSince.times, action: reactivationAction(license, now) },

@@ -156,6 +156,8 @@ export interface StateFacts {
     refused_more: boolean;
     /** whether its plan still permits downloads of versions published before its end */
     still_downloads: boolean;
+    /** whether its plan also permits security releases of the branches that it had */
+    security_updates: boolean;
     /** whether all payments were given back, so that nothing remains after the end */
     all_returned: boolean;
   };

@@ -55,4 +55,8 @@ it('is explained by "why": the licence expired, and which versions it still gets
   const told = stdout.replace(/\s+/g, ' ');
   expect(told).toContain('By its plan it still downloads what was published before that.');
   expect(told).toContain('the licence expired on 2021-01-01, and version 2.0 was published after that');
+  await shop.json(['plan', 'edit', '1', '--after-expiry', 'security']);
+  expect((await shop.run(['why', String(id)])).stdout.replace(/\s+/g, ' ')).toContain(
+    'what was published before that, and the security releases of the branches that it had.',
+  );
 });

@@ -38,6 +38,7 @@ export const SHOWN: Record<StateCode | `request ${CauseCode}`, Shown> = {
       refused_since: 0,
       refused_more: false,
       still_downloads: false,
+      security_updates: false,
     },
     action: { type: 'renew', license_id: 0, for: '1y' },
     en: 'Licence 0 (Example Shop, Developer) expired on DAY, 0 downloads refused since.',

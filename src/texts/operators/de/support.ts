@@ -39,8 +39,8 @@ export const support: SupportTexts = {
       ...facts
     }) =>
       `${license(facts)} ist ${until(expires_at, next_payment)}${failed(payment_failed_at)}. ${slotsUsed(activations_used, activation_limit)}, gezählt je ${thing(activation_type).one}.`,
-    EXPIRED: ({ expires_at, payment_failed_at, still_downloads, all_returned, ...facts }) =>
-      `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde.' : ''}${all_returned ? ' Alle Zahlungen wurden erstattet oder zurückgebucht, deshalb lädt sie nichts und bekommt keine Mail.' : ''}`,
+    EXPIRED: ({ expires_at, payment_failed_at, still_downloads, security_updates, all_returned, ...facts }) =>
+      `${license(facts)} ist${on(expires_at)} abgelaufen${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ` Nach ihrem Tarif lädt sie weiterhin, was bis dahin veröffentlicht wurde${security_updates ? ', und Sicherheitsversionen der Zweige, die zur Lizenz gehörten' : ''}.` : ''}${all_returned ? ' Alle Zahlungen wurden erstattet oder zurückgebucht, deshalb lädt sie nichts und bekommt keine Mail.' : ''}`,
     SUSPENDED: (facts) => `${license(facts)} wurde${stopped(facts)} ausgesetzt${end(facts)}`,
     REVOKED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig entzogen${end(facts)}`,
     CANCELLED: (facts) => `${license(facts)} wurde${stopped(facts)} endgültig storniert${end(facts)}`,

@@ -26,8 +26,8 @@ export const support: SupportTexts = {
   findings: {
     ACTIVE: ({ expires_at, activation_type, next_payment, payment_failed_at, ...facts }) =>
       `${license(facts)} is active ${until(expires_at, next_payment)}${failed(payment_failed_at)}, ${slotsUsed(facts.activations_used, facts.activation_limit)}, by ${activation_type}.`,
-    EXPIRED: ({ expires_at, payment_failed_at, still_downloads, all_returned, ...facts }) =>
-      `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ' By its plan it still downloads what was published before that.' : ''}${all_returned ? ' All payments were refunded or charged back, so it downloads nothing and gets no mail.' : ''}`,
+    EXPIRED: ({ expires_at, payment_failed_at, still_downloads, security_updates, all_returned, ...facts }) =>
+      `${license(facts)} expired${on(expires_at)}${failed(payment_failed_at)}${refusals(facts)}.${still_downloads ? ` By its plan it still downloads what was published before that${security_updates ? ', and the security releases of the branches that it had' : ''}.` : ''}${all_returned ? ' All payments were refunded or charged back, so it downloads nothing and gets no mail.' : ''}`,
     SUSPENDED: (facts) =>
       `${license(facts)} was suspended${stopped(facts)}${refusals(facts)}.${alsoExpired(facts)}`,
     REVOKED: (facts) => ended('revoked', facts),

@@ -413,6 +413,8 @@ describe.each(BACKENDS)('on %s', (_name, settings) => {
       const { id, version } = await release();
       await sell(plans.plain, 'failing@example.com');
       await service.write.ok(`POST /releases/${id}/notify`, {});
+      // It is marked as failed only after its delivery, which would otherwise come first or not at all.
+      await eventually(async () => expect((await queued())[0]?.sentAt).not.toBeNull());
       await service
         .db(table(service.db, 'outbox'))
         .where({ type: 'security_release' })

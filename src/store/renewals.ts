@@ -261,36 +261,43 @@ async function listQuiet(
       : ' AND i.expires_at <= ? AND (i.expires_at < ? OR i.renews_itself < ? OR (i.renews_itself = ? AND i.id < ?))';
   const { expiresAt, renewsItself, id } = after ?? { expiresAt: '', renewsItself: 0, id: 0 };
   const places = after === undefined ? [] : [expiresAt, expiresAt, renewsItself, renewsItself, id];
-  const rows: { id: number; expires_at: string; renews_itself: number; refused_at: string | null }[] = [];
+  let rows: (Ended & { refused_at: string | null })[] = [];
   for (const planId of filter.planIds ?? [undefined]) {
     const one = { ...filter, planIds: planId === undefined ? undefined : [planId] };
     // Only columns of the index decide which rows are read; otherwise MariaDB reads each whole row of a backward scan.
     const ended = hasEnded(one, now, 'i');
+    // A further plan adds only what ended no earlier than the page's last licence so far.
+    const last = rows[limit - 1];
+    const bound = last === undefined ? '' : ' AND i.expires_at >= ?';
     const index = [...(planId === undefined ? [] : ['plan_id']), 'status', 'expires_at', 'renews_itself'];
-    rows.push(
-      ...(await rawRows<(typeof rows)[number]>(
-        db,
-        `SELECT i.id, i.expires_at, i.renews_itself, r.at AS refused_at
-           FROM ${table(db, 'licenses')} i${forceIndex(db, 'licenses', ...index)}
-           ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = i.id
-           LEFT JOIN ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals')} ON r.license_id = i.id
-          WHERE ${ended.sql}${place} AND (r.at IS NULL OR r.at < i.expires_at OR r.at < ?)
-          ORDER BY i.expires_at DESC, i.renews_itself DESC, i.id DESC LIMIT ${limit}`,
-        [...ended.bindings, ...places, since],
-      )),
+    const found = await rawRows<(typeof rows)[number]>(
+      db,
+      `SELECT i.id, i.expires_at, i.renews_itself, r.at AS refused_at
+         FROM ${table(db, 'licenses')} i${forceIndex(db, 'licenses', ...index)}
+         ${orderedJoin(db)} ${table(db, 'licenses')} l${forceIndex(db, 'licenses')} ON l.id = i.id
+         LEFT JOIN ${table(db, 'license_refusals')} r${forceIndex(db, 'license_refusals')} ON r.license_id = i.id
+        WHERE ${ended.sql}${place}${bound} AND (r.at IS NULL OR r.at < i.expires_at OR r.at < ?)
+        ORDER BY i.expires_at DESC, i.renews_itself DESC, i.id DESC LIMIT ${limit}`,
+      [...ended.bindings, ...places, ...(last === undefined ? [] : [last.expires_at]), since],
     );
+    rows = [...rows, ...found].sort(latestEndFirst).slice(0, limit);
   }
-  rows.sort(
-    (a, b) =>
-      (a.expires_at < b.expires_at ? 1 : a.expires_at > b.expires_at ? -1 : 0) ||
-      b.renews_itself - a.renews_itself ||
-      b.id - a.id,
-  );
-  return rows.slice(0, limit).map((row) => ({
+  return rows.map((row) => ({
     id: row.id,
     refusedAt: (row.refused_at ?? '') < row.expires_at ? null : fromSqlTime(row.refused_at as string),
     place: { since, expiresAt: row.expires_at, renewsItself: row.renews_itself, id: row.id },
   }));
+}
+
+interface Ended {
+  id: number;
+  expires_at: string;
+  renews_itself: number;
+}
+
+function latestEndFirst(a: Ended, b: Ended): number {
+  if (a.expires_at !== b.expires_at) return a.expires_at < b.expires_at ? 1 : -1;
+  return b.renews_itself - a.renews_itself || b.id - a.id;
 }
 
 /** Returns the condition that licence `l` is past its end. @param by the alias whose index has the columns of the end */

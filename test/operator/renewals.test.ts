@@ -320,16 +320,19 @@ describe.each(DATABASES)('renewals on %s', (name, createSettings) => {
     expect(await ids({ month: '2026-11' })).toEqual([before]);
     await expect(listLapsed(db, { month: '2026-13' }, { limit: 1 }, END)).rejects.toThrow('month');
 
-    // If very many licences were refused, only the latest come first.
-    const bounded = [];
-    for (let after; bounded.length < inOrder.length;) {
-      const any = { planIds: undefined, within: undefined };
-      const rows: PlacedNotRenewed[] = await listNotRenewed(db, any, { after, limit: 2 }, END, 0);
-      bounded.push(...rows);
-      after = rows.at(-1)?.place;
-    }
-    expect(bounded.map(({ id }) => id)).toEqual([triedLater, graced, before, quiet, tried]);
-    expect(bounded.at(-1)?.refusedAt).toEqual(ended('2026-11-10'));
+    // If very many licences were refused, only the latest come first. Each plan is read on its own.
+    for (const planIds of [undefined, [plan, other], [other, plan]])
+      for (const limit of [1, 2, 50]) {
+        const bounded = [];
+        for (let after; bounded.length < inOrder.length;) {
+          const filter = { planIds, within: undefined };
+          const rows: PlacedNotRenewed[] = await listNotRenewed(db, filter, { after, limit }, END, 0);
+          bounded.push(...rows);
+          after = rows.at(-1)?.place;
+        }
+        expect(bounded.map(({ id }) => id)).toEqual([triedLater, graced, before, quiet, tried]);
+        expect(bounded.at(-1)?.refusedAt).toEqual(ended('2026-11-10'));
+      }
 
     const one = (await all({}, 50))[1]!;
     expect(one).toMatchObject({

@@ -276,7 +276,7 @@ function unpack({ headers, body }: Answer): Buffer {
 /** Returns the bytes of a page's style, script and pictures. */
 async function assetsOf(page: Buffer, who: Visitor): Promise<number> {
   const html = page.toString();
-  const addresses = [...html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g)].map(
+  const addresses = [...html.matchAll(/<(?:link|script|img|use)[^>]* (?:href|src)="(\/[^"#]+)/g)].map(
     ([, path]) => path!,
   );
   const answers = await Promise.all([...new Set(addresses)].map((path) => who.get(path)));

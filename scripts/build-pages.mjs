@@ -9,7 +9,7 @@ import { fontFace, forOldBrowsers, LETTERS, WEIGHTS, withoutComments } from './p
 /**
  * Writes the style, the script, the fonts and the icons of the pages into dist/pages, texts also compressed.
  * manifest.json maps each file to the name under which it is served: the name contains a hash of the content, so that
- * browsers may keep a file for ever. icons.json has the icons, which the pages contain themselves.
+ * browsers may keep a file for ever.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -69,7 +69,17 @@ const fonts = await Promise.all(
 );
 const faces = fonts.map(([name, file, font]) => fontFace(name, hashed(file, font)));
 const style = [...faces, forOldBrowsers(withoutComments(readFolder('style').join('\n')))].join('\n');
+const icons = LINE_ICONS.map((name) => {
+  const shapes = allIcons[name].map(
+    ([tag, attributes]) =>
+      `<${tag}${Object.entries(attributes)
+        .map(([key, value]) => ` ${key}="${value}"`)
+        .join('')}/>`,
+  );
+  return `<symbol id="${name}" viewBox="0 0 24 24">${shapes.join('')}</symbol>\n`;
+});
 const files = {
+  'icons.svg': `<svg xmlns="http://www.w3.org/2000/svg">\n${icons.join('')}</svg>\n`,
   'licensing.css': withoutIndents(withoutComments(style)),
   // Wrap each script in a block, so that their names do not collide.
   'licensing.js': withoutIndents(
@@ -96,6 +106,5 @@ for (const [name, content] of Object.entries(files)) {
   write(`${name}.gz`, gzipSync(content, { level: 9 }));
 }
 write('manifest.json', asJson(manifest));
-write('icons.json', asJson(Object.fromEntries(LINE_ICONS.map((name) => [name, allIcons[name]]))));
 for (const name of ['@fontsource-variable/inter', 'lucide-static'])
   copyFileSync(ofPackage(name, 'LICENSE'), join(to, `LICENSE-${name.split('/').at(-1)}.txt`));

@@ -10,7 +10,7 @@ import { API_PATH } from '../../src/licensing/api';
 import type { RequestState } from '../../src/http/context';
 import { mountAssets } from '../../src/http/pages/assets';
 import { UploadProgress } from '../../src/http/pages/kit/fields';
-import { LINE_ICONS, type LineIcons } from '../../src/http/pages/kit/line-icons';
+import { LINE_ICONS } from '../../src/http/pages/kit/line-icons';
 import { pageTexts } from '../../src/texts/operators/languages';
 import { ViewProvider } from '../../src/http/pages/view';
 import { eventually } from '../support/processes';
@@ -30,7 +30,7 @@ import { startFixture, type Fixture } from './support/fixture';
 /** The style and the script of the pages: how they are served, and what the script does in a browser. */
 
 const FOLDER = join(__dirname, '../../dist/pages');
-const FILES = ['licensing.css', 'licensing.js'] as const;
+const FILES = ['licensing.css', 'licensing.js', 'icons.svg'] as const;
 
 let fixture: Fixture;
 let browser: Browser;
@@ -58,8 +58,9 @@ describe('served', () => {
   test.each([
     ['licensing.css', 'text/css'],
     ['licensing.js', 'text/javascript'],
+    ['icons.svg', 'image/svg+xml'],
   ] as const)('%s is cached for a year under a name with its hash', async (name, type) => {
-    expect(pathOf(name)).toMatch(/\/pages\/assets\/licensing-[0-9a-f]{16}\.(css|js)$/);
+    expect(pathOf(name)).toMatch(/\/pages\/assets\/(licensing|icons)-[0-9a-f]{16}\.(css|js|svg)$/);
     const { headers } = await request(fixture.url).get(pathOf(name)).expect(200);
     expect(headers).toMatchObject({
       'content-type': `${type}; charset=utf-8`,
@@ -100,10 +101,12 @@ describe('served', () => {
   );
 
   test('the icons, with their licence in the build', () => {
-    const icons = JSON.parse(read('icons.json').toString()) as LineIcons;
-    expect(Object.keys(icons)).toEqual(LINE_ICONS);
-    const tags = Object.values(icons).flatMap((nodes) => nodes.map(([tag]) => tag));
-    expect(new Set(tags)).toEqual(new Set(['path', 'circle', 'rect', 'line', 'polyline']));
+    const icons = read('icons.svg').toString();
+    expect([...icons.matchAll(/<symbol id="([^"]+)" viewBox="0 0 24 24">/g)].map(([, id]) => id)).toEqual(
+      LINE_ICONS,
+    );
+    const tags = [...icons.matchAll(/<(\w+)/g)].map(([, tag]) => tag);
+    expect(new Set(tags)).toEqual(new Set(['svg', 'symbol', 'path', 'circle', 'rect', 'line', 'polyline']));
     expect(read('LICENSE-lucide-static.txt').toString()).toContain('ISC License');
   });
 

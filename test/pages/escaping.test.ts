@@ -4,7 +4,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { formState } from '../../src/http/pages/form-state';
 import { createFormat } from '../../src/http/pages/format';
-import { LINE_ICONS, type LineIcons } from '../../src/http/pages/kit/line-icons';
 import { OPERATORS, pageTexts } from '../../src/texts/operators/languages';
 import { ViewProvider, type View } from '../../src/http/pages/view';
 
@@ -21,9 +20,6 @@ const view: View = {
   theme: 'auto',
   to: (path, query = {}) => `/pages${path}${Object.values(query).join('')}`,
   asset: (name) => `/pages/${name}`,
-  icons: Object.fromEntries(
-    LINE_ICONS.map((name) => [name, [['path', { d: name }]]]),
-  ) as unknown as LineIcons,
   guide: (page) => `/pages/guide/${page}.html`,
   path: `/${HOSTILE}`,
   operator: { name: HOSTILE, scope: 'write' },
@@ -94,7 +90,7 @@ const PROPS: Record<string, Record<string, unknown>> = {
     ...{ ...page, ...table, sub: HOSTILE, actions: HOSTILE, above: HOSTILE, list: HOSTILE, filter: HOSTILE },
     ...{ tags: HOSTILE, paging, footer: HOSTILE, below: HOSTILE },
   },
-  MailFrame: { html: HOSTILE, title: HOSTILE },
+  MailPreview: { mail: { subject: HOSTILE, text: HOSTILE, html: HOSTILE }, title: HOSTILE },
   Mark: { name: HOSTILE },
   MoreMenu: { label: HOSTILE, children },
   NoResults: { path: `/${HOSTILE}`, children },
@@ -141,7 +137,7 @@ test.each(components)('%s', (name, component) => {
   for (const [tag] of html.matchAll(/<[a-z][^\s>]*(?:\s[\w:-]+(?:="[^"]*")?)*\s*\/?>/gi))
     expect(tag.replace(/="[^"]*"/g, '')).not.toMatch(
       // The document of a mail's frame is escaped like every other value, and sandboxed.
-      name === 'MailFrame' ? /\s(?:on\w+|style)\b/i : /\s(?:on\w+|style|srcdoc)\b/i,
+      name === 'MailPreview' ? /\s(?:on\w+|style)\b/i : /\s(?:on\w+|style|srcdoc)\b/i,
     );
   const texts = JSON.stringify(PROPS[name]).split('onerror').length - 1;
   if (texts > 0 && !['Avatar', 'Mark'].includes(name))

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type Router from '@koa/router';
 import type { RequestState } from '../context';
 import { etagOf, serveFile, typeOf, type StaticFile } from '../static-file';
-import type { LineIcons } from './kit/line-icons';
 import type { AssetName } from './view';
 
 /**
@@ -13,7 +12,6 @@ import type { AssetName } from './view';
 export interface Assets {
   /** returns a file's address below `pages/`, such as `assets/licensing-0123456789abcdef.css` */
   asset: (name: AssetName) => string;
-  icons: LineIcons;
 }
 
 const FOLDER = 'assets';
@@ -35,7 +33,7 @@ export function mountAssets(router: Router<RequestState>, folder: string): Asset
     `/pages/${FOLDER}/:name`,
     serveFile((ctx) => files.get((ctx.params as { name: string }).name), 'pages', HEADERS),
   );
-  return { asset: (name) => `${FOLDER}/${names[name]}`, icons: readBuilt(folder, 'icons.json') as LineIcons };
+  return { asset: (name) => `${FOLDER}/${names[name]}` };
 }
 
 function readBuilt(folder: string, name: string): unknown {

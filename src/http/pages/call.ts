@@ -10,7 +10,7 @@ import type { Query, View } from './view';
 
 /** Builds a page's call from the request. */
 export function createPageCall(ctx: Context, dependencies: PagesDependencies): PageCall {
-  const { settings, now, asset, icons, guide, isTrusted } = dependencies;
+  const { settings, now, asset, guide, isTrusted } = dependencies;
   const at = now();
   const base = pagesBase(ctx, isTrusted);
   const to = (path: string, query: Query = {}) => {
@@ -26,7 +26,6 @@ export function createPageCall(ctx: Context, dependencies: PagesDependencies): P
     now: at,
     theme: themeOf(ctx),
     asset: (name) => `${base}/${asset(name)}`,
-    icons,
     guide(page) {
       const address = guide(page);
       return address === undefined ? undefined : `${base}/${address}`;

@@ -1,7 +1,6 @@
 import { createContext, useContext } from 'hono/jsx';
 import type { Scope } from '../../access/caller';
 import type { Format } from './format';
-import type { LineIcons } from './kit/line-icons';
 import type { CustomerLanguage } from '../../texts/customers/languages';
 import type { OperatorLanguage } from '../../texts/operators/languages';
 import type { Texts } from '../../texts/operators/texts';
@@ -17,9 +16,8 @@ export interface View {
   theme: Theme;
   /** returns the address of a page from its path below `pages`, such as `/licenses/12` */
   to: (path: string, query?: Query) => string;
-  /** returns the address of a style, a script or a font */
+  /** returns the address of a style, a script, a font or the icons */
   asset: (name: AssetName) => string;
-  icons: LineIcons;
   /** returns the address of a guide, such as `releases`; undefined if it does not exist */
   guide: (page: string) => string | undefined;
   /** this page's path below `pages` */
@@ -45,7 +43,12 @@ export type NavCounts = Partial<Record<'overview' | 'orders' | 'mails', number>>
 export const THEMES = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
-export type AssetName = 'licensing.css' | 'licensing.js' | 'inter-latin.woff2' | 'inter-latin-ext.woff2';
+export type AssetName =
+  | 'icons.svg'
+  | 'licensing.css'
+  | 'licensing.js'
+  | 'inter-latin.woff2'
+  | 'inter-latin-ext.woff2';
 
 export type Query = Record<string, string | number | undefined>;
 

@@ -1,4 +1,3 @@
-import { jsx } from 'hono/jsx';
 import { useView } from '../view';
 import type { LineIconName } from './line-icons';
 
@@ -33,8 +32,8 @@ export function Icon({ name, kind = '' }: { name: IconName; kind?: string }) {
 /** An icon in lines, for the navigation and for buttons. If an icon is alone, its button has a label. */
 export function LineIcon({ name }: { name: LineIconName }) {
   return (
-    <svg class="ic" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
-      {useView().icons[name].map(([tag, attributes]) => jsx(tag, attributes))}
+    <svg class="ic" aria-hidden="true" focusable="false">
+      <use href={`${useView().asset('icons.svg')}#${name}`} />
     </svg>
   );
 }

@@ -1,6 +1,6 @@
 /**
  * The icons of the navigation and of buttons, by their names in lucide-static. The build reads the list, and writes
- * the icons into `dist/pages/icons.json` (scripts/build-pages.mjs).
+ * the icons into `dist/pages/icons.svg` (scripts/build-pages.mjs), a sprite that browsers load once.
  */
 export const LINE_ICONS = [
   'arrow-down-wide-narrow',
@@ -33,6 +33,3 @@ export const LINE_ICONS = [
 ] as const;
 
 export type LineIconName = (typeof LINE_ICONS)[number];
-
-/** The elements inside each icon's `svg` of 24 by 24, with their attributes. */
-export type LineIcons = Record<LineIconName, [tag: string, attributes: Record<string, string>][]>;

@@ -452,7 +452,7 @@ describe('under load', () => {
         ),
       );
     await eventually(async () => expect(await count(service.db)).toBe(downloads));
-    // Alone, each would take three. A slow machine writes smaller batches: 88 statements were seen there, 40 elsewhere.
+    // Alone, each would take three. A slow machine writes smaller batches: 88 statements were seen there.
     expect((await statements('Com_insert')) - before).toBeLessThan(downloads);
     // Entries are written in order: a second write of an earlier one would be counted before this one.
     await downloadWithoutKey(service).expect(400);
